@@ -270,7 +270,7 @@ const CHECKS_OF_HTTP = {
         const statuses = [...new Set(answers.map(({ status }) => status))];
         expect(isDeepStrictEqual(statuses, [401]), `the server answered ${statuses}`);
         if (endpoint.protocol === 'ws:') return `it cannot see why: ${said}`;
-        expect(/the API key or token is not valid|\b401\b/.test(said), `the client said ${said}`);
+        expect(/invalid API key or token|\b401\b/.test(said), `the client said ${said}`);
     },
 
     async 'lost-session'(client, open) {
@@ -294,7 +294,7 @@ const CHECKS_OF_HTTP = {
             expect(structured?.category === 'career', error);
             return 'begun anew';
         }
-        expect(/such session|Not connected|Connection closed/.test(error), `the client said ${error}`);
+        expect(/unknown or expired session|Not connected|Connection closed/.test(error), `the client said ${error}`);
         return `reported: ${error}`;
     },
 

@@ -247,7 +247,7 @@ async def wrong_key(client, user):
     others = {facts["connection"] for facts in said_since if "request" in facts and "session" not in facts}
     statuses = {facts["status"] for facts in said_since if "status" in facts and facts["connection"] in others}
     expect(statuses == {401}, f"the server answered {statuses}")
-    expect("the API key or token is not valid" in said or "401" in said, f"the client said {said}")
+    expect("invalid API key or token" in said or "401" in said, f"the client said {said}")
 
 
 async def lost_session(client, user):

@@ -1,4 +1,4 @@
-//! Tokens of an authorization server (OAuth 2.1, JWT), checked against keys that lie in a file.
+//! Access tokens of an authorization server (OAuth 2.1, JWT), verified with a key set from a file.
 
 mod signature;
 
@@ -12,50 +12,47 @@ use serde_json::Value;
 use self::signature::{JwtAlgorithm, VerifyingKey};
 use crate::{Principal, Scope};
 
-/// The largest token that is looked at.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
-/// The longest name of somebody.
+/// Limit for the `sub` and `tenant` claims.
 const MAX_IDENTIFIER_BYTES: usize = 256;
-/// The most keys that are taken from a file.
 const MAX_KEYS: usize = 100;
-/// How far the clocks of two machines may be apart, in seconds.
+/// Tolerated clock difference between two machines.
 const CLOCK_LEEWAY_SECS: i64 = 60;
-/// What an access token may call itself (RFC 9068), in any case. Other kinds, such as logout tokens, are signed with the
-/// same keys and must not open anything.
+/// Accepted `typ` values of access tokens (RFC 9068), ignoring case. Other kinds of tokens, such as logout
+/// tokens, are signed with the same keys and must be rejected.
 const ACCESS_TOKEN_TYPES: [&str; 3] = ["JWT", "at+jwt", "application/at+jwt"];
 
-/// Whose tokens are taken, and for what.
+/// Which tokens are accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JwtPolicy {
-    /// The authorization server, as `iss` names it.
+    /// The authorization server: the required `iss` claim.
     pub issuer: String,
-    /// This server, as `aud` must name it.
+    /// This server: the required `aud` claim.
     pub audience: String,
 }
 
-/// Checks tokens.
 pub struct JwtVerifier {
     policy: JwtPolicy,
     keys: Vec<VerifyingKey>,
 }
 
-/// Why a token is not taken. Nobody but the log is told which.
+/// Why a token was rejected. Only the log contains the reason; callers are not told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JwtRejection {
-    /// Not a token, or signed in a way that is not taken.
+    /// Not a token, or an unsupported algorithm.
     Malformed,
-    /// Signed by nobody who is known.
+    /// Not signed by a known key.
     UnknownSigner,
-    /// For somebody else, from somebody else, or without what a token must say.
+    /// Wrong or missing `iss` or `aud`.
     WrongIssuerOrAudience,
-    /// Too old, or not yet good.
+    /// Expired, or not yet valid.
     Expired,
-    /// It allows nothing that there is here.
+    /// Contains no known scope.
     NoScope,
 }
 
 impl JwtRejection {
-    /// Its name in logs.
+    /// The name used in logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Malformed => "malformed_token",
@@ -72,13 +69,14 @@ struct JwtHeader {
     alg: JwtAlgorithm,
     kid: Option<String>,
     typ: Option<String>,
-    /// Extensions that a reader must understand. None is understood here.
+    /// Critical extensions must be understood by the recipient. None are supported, so any `crit` is
+    /// rejected.
     #[serde(default, rename = "crit", deserialize_with = "refuse")]
     _crit: (),
 }
 
 fn refuse<'de, D: Deserializer<'de>>(_: D) -> Result<(), D::Error> {
-    Err(D::Error::custom("not understood"))
+    Err(D::Error::custom("unsupported critical extension"))
 }
 
 #[derive(Deserialize)]
@@ -100,28 +98,27 @@ struct JwtClaims {
 }
 
 impl JwtVerifier {
-    /// Reads a JSON Web Key Set. Keys that cannot be used here are passed over: those for encryption, shared secrets, RSA
-    /// of less than 2048 bits, curves other than P-256, P-384 and Ed25519 (so P-521 and `ES512` too). Without any usable
-    /// key, that is an error.
+    /// Parses a JSON Web Key Set. Unusable keys are skipped: encryption keys, shared secrets, RSA keys of
+    /// less than 2048 bits, and curves other than P-256, P-384 and Ed25519 (so P-521 and `ES512` as well).
+    /// Fails if no usable key is left.
     pub fn new(trust: JwtPolicy, jwks: &str) -> Result<Self, String> {
         let set: Value = serde_json::from_str(jwks).map_err(|error| format!("not JSON: {error}"))?;
-        let listed = set["keys"].as_array().ok_or("not a key set: there is no list `keys`")?;
+        let listed = set["keys"].as_array().ok_or("not a key set: missing array `keys`")?;
         if listed.len() > MAX_KEYS {
-            return Err(format!("{} keys are too many; take at most {MAX_KEYS}", listed.len()));
+            return Err(format!("the key set has {} keys; the limit is {MAX_KEYS}", listed.len()));
         }
         let keys: Vec<_> = listed.iter().filter_map(VerifyingKey::from_jwk).collect();
         if keys.is_empty() {
-            return Err("no key in it can check signatures (RSA from 2048 bits, P-256, P-384 or Ed25519, for signing)".to_owned());
+            return Err("the key set has no usable signing key (RSA with at least 2048 bits, P-256, P-384 or Ed25519)".to_owned());
         }
         Ok(Self { policy: trust, keys })
     }
 
-    /// Whose tokens are taken, and for what.
     pub fn policy(&self) -> &JwtPolicy {
         &self.policy
     }
 
-    /// Who comes with this token.
+    /// Returns the principal that this token identifies.
     pub fn verify(&self, token: &str, now: Timestamp) -> Result<Principal, JwtRejection> {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(JwtRejection::Malformed);
@@ -137,7 +134,7 @@ impl JwtVerifier {
         }
         let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| JwtRejection::Malformed)?;
         let key = self.find_key(header.kid.as_deref()).ok_or(JwtRejection::UnknownSigner)?;
-        // Before the signature is looked at: a key is never used in a way that it is not meant for.
+        // Checked before the signature, so that a key is never used with an algorithm it is not meant for.
         if !key.allows(header.alg) {
             return Err(JwtRejection::Malformed);
         }
@@ -156,8 +153,8 @@ impl JwtVerifier {
         if !is_for_us || claims.iss != self.policy.issuer.as_str() {
             return Err(JwtRejection::WrongIssuerOrAudience);
         }
-        // Names become names in the store, which have a limit. A tenant without a name would be shared by everyone whose
-        // token leaves it empty.
+        // Claims become identifiers in the store, which limits their length. An empty tenant would be shared
+        // by every token that leaves the claim empty.
         let is_bad_tenant = |tenant: &String| tenant.trim().is_empty() || tenant.len() > MAX_IDENTIFIER_BYTES;
         if claims.sub.is_empty()
             || claims.sub.len() > MAX_IDENTIFIER_BYTES
@@ -170,7 +167,7 @@ impl JwtVerifier {
         if is_early || claims.exp <= now.saturating_sub(CLOCK_LEEWAY_SECS) {
             return Err(JwtRejection::Expired);
         }
-        // A list, or words in one text: both are in use.
+        // `scp` is an array or a space-separated string, depending on the authorization server.
         let listed = match &claims.scp {
             Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
             Some(Value::String(words)) => words.split_ascii_whitespace().collect(),
@@ -184,7 +181,7 @@ impl JwtVerifier {
         Ok(Principal::from_token(issuer, &claims.sub, &tenant, scope))
     }
 
-    /// The key that is meant; where none is named there must be no choice.
+    /// Finds a key by `kid`. Without a `kid`, the key set must contain exactly one key.
     fn find_key(&self, name: Option<&str>) -> Option<&VerifyingKey> {
         match (name, self.keys.as_slice()) {
             (Some(name), keys) => keys.iter().find(|key| key.id.as_deref() == Some(name)),
@@ -194,7 +191,6 @@ impl JwtVerifier {
     }
 }
 
-/// One part of a token.
 fn decode_part<T: DeserializeOwned>(part: &str) -> Result<T, JwtRejection> {
     let bytes = URL_SAFE_NO_PAD.decode(part).map_err(|_| JwtRejection::Malformed)?;
     serde_json::from_slice(&bytes).map_err(|_| JwtRejection::Malformed)

@@ -1,8 +1,9 @@
-//! API keys: what they look like, what is kept of them, and whether one opens anything.
+//! API keys: their format, their stored form, and how they are verified.
 //!
-//! A key is `cf_live_sk_` (or `cf_test_sk_`), a name of 12 characters, and a secret of 43. The name finds the key in the
-//! store. Its last four characters are made from the first eight with the pepper, so that a made-up name is known for
-//! one without asking the store. Of the whole key only a keyed hash is kept.
+//! A key consists of `cf_live_sk_` (or `cf_test_sk_`), a name of 12 characters, and a secret of 43. The store
+//! finds the key by its name. The last four characters of the name are a checksum of the first eight, keyed
+//! with the pepper, so that made-up names are rejected without a store query. Only a keyed hash of the whole
+//! key is stored.
 
 use std::fmt;
 
@@ -16,13 +17,12 @@ use sha2::Sha256;
 use crate::{Principal, Scope};
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// Characters of the name that are drawn, and those that prove it.
+/// The random characters of the name, and its checksum.
 const NAME_RANDOM_CHARS: usize = 8;
 const NAME_CHECKSUM_CHARS: usize = 4;
-/// 43 of 62 characters are 256 bits.
+/// 43 characters from an alphabet of 62 carry 256 bits.
 const SECRET_CHARS: usize = 43;
 
-/// Whether a key is for real work or for trying out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyEnvironment {
     /// `cf_live_sk_…`
@@ -32,7 +32,7 @@ pub enum KeyEnvironment {
 }
 
 impl KeyEnvironment {
-    /// Its name in stores.
+    /// The stored name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Live => "live",
@@ -40,12 +40,11 @@ impl KeyEnvironment {
         }
     }
 
-    /// The environment of this name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Live, Self::Test].into_iter().find(|one| one.as_str() == name)
     }
 
-    /// The environment that a key or its prefix names.
+    /// The environment named by a key or key prefix.
     pub(crate) fn from_key(key: &str) -> Option<Self> {
         [Self::Live, Self::Test].into_iter().find(|one| key.starts_with(one.fixed_prefix()))
     }
@@ -58,59 +57,52 @@ impl KeyEnvironment {
     }
 }
 
-/// All that is known about a key, apart from its secrets.
+/// Everything stored about a key, except its secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRecord {
-    /// Stays the same when the secret changes.
+    /// Does not change when the secret is rotated.
     pub id: String,
-    /// Whose key it is: what one tenant has, no other sees.
+    /// The tenant that the key belongs to. Tenants cannot see each other's data.
     pub tenant: String,
-    /// What people call it.
     pub label: String,
-    /// For real work or for trying out.
     pub environment: KeyEnvironment,
-    /// What it allows.
     pub scope: Scope,
-    /// The one project that it is good for, if not all.
+    /// Restricts the key to one project.
     pub project: Option<String>,
-    /// Since when there is such a key.
     pub created: Timestamp,
-    /// When it ends by itself.
     pub expires: Option<Timestamp>,
-    /// When somebody ended it.
     pub revoked: Option<Timestamp>,
 }
 
-/// One secret of a key, as it is kept: the prefix finds it, the hash knows it again.
+/// One stored secret of a key, found by its prefix and verified by its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyCredential {
-    /// The beginning of the key, up to and with its name.
+    /// The start of the key, including its name.
     pub prefix: String,
     /// HMAC-SHA-256 of the whole key under the pepper.
     pub hash: [u8; 32],
-    /// When this secret ends, because another has taken its place.
+    /// When this secret expires because it was rotated.
     pub valid_until: Option<Timestamp>,
 }
 
-/// Why a key opens nothing. Nobody but the log is told which.
+/// Why a key was rejected. Only the log contains the reason; callers are not told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRejection {
-    /// Not a key at all, or one with a name that was never given out.
+    /// Not a key, or the checksum of its name is wrong.
     Malformed,
-    /// No such key.
+    /// No key has this name.
     Unknown,
-    /// The name of a key, and the secret of none.
+    /// The name exists, but the secret does not match.
     WrongSecret,
-    /// Ended by somebody, or replaced.
+    /// Revoked, or the secret was rotated.
     Revoked,
-    /// Ended by itself.
     Expired,
-    /// A key for trying out, on a server for real work.
+    /// A test key on a server that only accepts live keys.
     TestKey,
 }
 
 impl KeyRejection {
-    /// Its name in logs.
+    /// The name used in logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Malformed => "malformed",
@@ -123,7 +115,7 @@ impl KeyRejection {
     }
 }
 
-/// The server's own secret that hashes are made with.
+/// The server secret that key hashes are computed with.
 pub struct Pepper(SecretBox<[u8; 32]>);
 
 impl fmt::Debug for Pepper {
@@ -133,12 +125,11 @@ impl fmt::Debug for Pepper {
 }
 
 impl Pepper {
-    /// Of these bytes.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(SecretBox::new(Box::new(bytes)))
     }
 
-    /// Reads 32 bytes of base64 or of hexadecimal digits.
+    /// Parses 32 bytes in base64 or hexadecimal.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let hex = |n: usize| u8::from_str_radix(text.get(2 * n..2 * n + 2)?, 16).ok();
@@ -152,14 +143,13 @@ impl Pepper {
     }
 
     fn mac(&self, purpose: &[u8], text: &str) -> [u8; 32] {
-        #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
-        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.expose_secret()).expect("any key will do");
+        #[expect(clippy::expect_used, reason = "HMAC accepts keys of any length")]
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.expose_secret()).expect("HMAC accepts any key");
         mac.update(purpose);
         mac.update(text.as_bytes());
         mac.finalize().into_bytes().into()
     }
 
-    /// The characters that prove a name.
     fn name_checksum(&self, drawn: &str) -> String {
         let mac = self.mac(b"name:", drawn);
         mac[..NAME_CHECKSUM_CHARS]
@@ -172,7 +162,8 @@ impl Pepper {
         self.mac(b"key:", key)
     }
 
-    /// A new key. `random` fills its argument with random bytes. The key is not kept anywhere: it is shown once.
+    /// Issues a new key. `random` fills its argument with random bytes. The key itself is never stored: show
+    /// it once.
     pub fn issue(
         &self,
         environment: KeyEnvironment,
@@ -185,7 +176,7 @@ impl Pepper {
         (SecretString::from(key), credential)
     }
 
-    /// The prefix of what looks like a key of this server.
+    /// Returns the prefix of a key with a valid format and checksum.
     pub fn parse_prefix<'k>(&self, key: &'k str) -> Option<&'k str> {
         let head = KeyEnvironment::from_key(key)?.fixed_prefix();
         let body = &key[head.len()..];
@@ -197,8 +188,8 @@ impl Pepper {
         is_ours.then(|| &key[..head.len() + NAME_RANDOM_CHARS + NAME_CHECKSUM_CHARS])
     }
 
-    /// Does the work of [`verify`](Self::verify) for a key that is known to be refused, so that the time which a refusal takes
-    /// does not tell whether there is a key of this name.
+    /// Does the work of [`verify`](Self::verify) for a key that is already rejected, so that the response
+    /// time does not reveal whether a key with this name exists.
     pub(crate) fn verify_dummy(&self, key: &str) {
         use subtle::ConstantTimeEq;
         const MAX_HASHED_BYTES: usize = 128;
@@ -206,7 +197,7 @@ impl Pepper {
         std::hint::black_box(self.hash(key).ct_eq(&[0; 32]));
     }
 
-    /// Whether this is the key that is kept, and good for something now.
+    /// Checks the secret of a key, and that the key is neither revoked nor expired.
     pub fn verify(
         &self,
         key: &str,
@@ -219,7 +210,8 @@ impl Pepper {
             return Err(KeyRejection::WrongSecret);
         }
         let is_over = |end: Option<Timestamp>| end.is_some_and(|end| end <= now);
-        // Ended is ended, whatever the clock of the machine says that ended it.
+        // Revocation takes effect regardless of its timestamp: the clock of the revoking machine may be
+        // ahead.
         if record.revoked.is_some() || is_over(credential.valid_until) {
             return Err(KeyRejection::Revoked);
         }
@@ -230,7 +222,7 @@ impl Pepper {
     }
 }
 
-/// Characters without preference for any: bytes that would favour some are thrown away.
+/// Uniformly distributed characters: bytes that would bias the result are discarded.
 fn random_alphanumeric(characters: usize, random: &impl Fn(&mut [u8])) -> String {
     let mut text = String::with_capacity(characters);
     while text.len() < characters {

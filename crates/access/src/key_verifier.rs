@@ -1,4 +1,4 @@
-//! Who holds a key: asks the store, and remembers for a moment.
+//! Verifies API keys against the store, with a short-lived cache.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,23 +10,21 @@ use crate::{
     AccessStore, KeyCredential, KeyEnvironment, KeyRecord, KeyRejection, Pepper, Principal, StoreError,
 };
 
-/// For how long an answer of the store counts: a revocation holds everywhere after this.
+/// How long a cached entry is valid, and so how long a revocation can take to reach every replica.
 const CACHE_TTL: Duration = Duration::from_secs(2);
-/// From this age on, one of those who ask looks again while the others go by what is remembered.
+/// From this age on, one caller refreshes the entry while the others still use it.
 const CACHE_REFRESH_AFTER: Duration = Duration::from_secs(1);
-/// How many keys are remembered.
 const MAX_CACHED_KEYS: usize = 4096;
 
-/// Finds out who holds a key.
+/// Resolves API keys to principals.
 pub struct KeyVerifier {
     store: Arc<dyn AccessStore>,
     pepper: Pepper,
-    /// Keys for trying out open it too.
     accepts_test_keys: bool,
     cache: Mutex<HashMap<String, KeyCacheEntry>>,
 }
 
-/// What the store said about a prefix: the key, or that there is none.
+/// The result of a store lookup; `None` if no key has this prefix.
 type CachedKey = Option<Arc<(KeyRecord, KeyCredential)>>;
 
 struct KeyCacheEntry {
@@ -35,38 +33,33 @@ struct KeyCacheEntry {
     is_refreshing: bool,
 }
 
-/// What is remembered about a prefix.
 enum KeyCacheLookup {
-    /// Enough to go by.
     Fresh(CachedKey),
-    /// Enough for the others; this one should look again.
+    /// Still valid, but this caller should refresh it.
     Stale(CachedKey),
     Miss,
 }
 
-/// Why somebody is not let in.
 #[derive(Debug)]
 pub enum KeyVerifyError {
-    /// Because of the key.
     Rejected(KeyRejection),
-    /// Because nobody can say whether the key is good.
+    /// The store failed, so the key could not be checked.
     Store(StoreError),
 }
 
 impl KeyVerifier {
-    /// A gate in front of this store.
     pub fn new(store: Arc<dyn AccessStore>, pepper: Pepper) -> Self {
         Self { store, pepper, accepts_test_keys: false, cache: Mutex::default() }
     }
 
-    /// Keys for trying out (`cf_test_…`) open it too, or not: they are handed around more freely than others.
+    /// Whether to accept test keys (`cf_test_…`), which are shared more freely than live keys.
     #[must_use]
     pub fn accept_test_keys(mut self, accept: bool) -> Self {
         self.accepts_test_keys = accept;
         self
     }
 
-    /// Who holds this key.
+    /// Returns the principal that holds this key.
     pub async fn verify(&self, key: &str, now: Timestamp) -> Result<Principal, KeyVerifyError> {
         let prefix = self
             .check_prefix(key)
@@ -74,7 +67,7 @@ impl KeyVerifier {
             .map_err(KeyVerifyError::Rejected)?;
         let found = match self.lookup_cached(prefix, now) {
             KeyCacheLookup::Fresh(found) => found,
-            // What is remembered still counts if the store is out of reach.
+            // The cached entry is still valid if the store is unavailable.
             KeyCacheLookup::Stale(found) => self.fetch_key(prefix, now).await.unwrap_or(found),
             KeyCacheLookup::Miss => self.fetch_key(prefix, now).await?,
         };

@@ -1,6 +1,6 @@
-//! Who is calling, and what they may do: scopes, API keys, limits, and what a store must do for them.
+//! Authentication and authorization: scopes, API keys, JWTs, rate limits, and the store interface they need.
 //!
-//! Rules only: no wire, no SQL, and the time is told.
+//! Rules only: no protocol, no SQL, and callers pass in the time.
 
 mod jwt;
 mod key;

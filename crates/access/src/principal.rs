@@ -1,8 +1,8 @@
-//! Somebody who calls.
+//! The authenticated caller.
 
 use crate::{KeyRecord, Scope};
 
-/// Somebody who calls.
+/// An authenticated caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     subject: String,
@@ -11,25 +11,22 @@ pub struct Principal {
     project: Option<String>,
 }
 
-/// A caller asked for more than they may.
+/// The caller lacks the required scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this needs the scope `{needed}`, and the caller has `{has}`; use a key with that scope, or a server without --read-only"
+    "this requires the scope `{needed}`, but the caller has `{has}`; use a key with that scope, or a server without --read-only"
 )]
 pub struct Forbidden {
-    /// What would be needed.
     pub needed: Scope,
-    /// What the caller has.
     pub has: Scope,
 }
 
 impl Principal {
-    /// Whoever started the process and holds the other end of its pipe.
+    /// The user who started the process and is connected over stdio.
     pub fn local_user(scope: Scope) -> Self {
         Self { subject: "local".to_owned(), tenant: "local".to_owned(), scope, project: None }
     }
 
-    /// Whoever holds this key.
     pub fn from_key(key: &KeyRecord) -> Self {
         Self {
             subject: format!("key:{}", key.id),
@@ -39,50 +36,48 @@ impl Principal {
         }
     }
 
-    /// Whoever an authorization server vouches for.
     pub fn from_token(issuer: &str, subject: &str, tenant: &str, scope: Scope) -> Self {
-        // The parts are told apart by a character that no URL holds.
+        // A space separates the parts, because no URL contains one.
         Self { subject: format!("token:{issuer} {subject}"), tenant: tenant.to_owned(), scope, project: None }
     }
 
-    /// A name that is stable for this caller and different for every other: what sessions and tokens belong to.
+    /// A stable name that is unique to this caller. Sessions and tokens belong to it.
     pub fn subject(&self) -> &str {
         &self.subject
     }
 
-    /// Whether an authorization server sent them.
+    /// Whether the caller authenticated with a token of an authorization server.
     pub fn is_from_token(&self) -> bool {
         self.subject.starts_with("token:")
     }
 
-    /// Whose data they see.
+    /// The tenant whose data the caller can access.
     pub fn tenant(&self) -> &str {
         &self.tenant
     }
 
-    /// What they may do.
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// The one project that they may see, if not all.
+    /// The only project that the caller may access, if restricted.
     pub fn project(&self) -> Option<&str> {
         self.project.as_deref()
     }
 
-    /// The same caller, who may do no more than this.
+    /// Reduces the scope to at most `scope`.
     #[must_use]
     pub fn limit_scope(mut self, scope: Scope) -> Self {
         self.scope = self.scope.min(scope);
         self
     }
 
-    /// Whether they may do what needs this scope.
+    /// Whether the scope of the caller includes `needed`.
     pub fn has_scope(&self, needed: Scope) -> bool {
         self.scope >= needed
     }
 
-    /// Refuses what they may not do.
+    /// Returns an error unless the scope of the caller includes `needed`.
     pub fn require_scope(&self, needed: Scope) -> Result<(), Forbidden> {
         if self.has_scope(needed) { Ok(()) } else { Err(Forbidden { needed, has: self.scope }) }
     }

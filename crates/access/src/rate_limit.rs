@@ -1,9 +1,9 @@
-//! How often somebody may call.
+//! Rate limits.
 //!
-//! The tokens of a caller lie in one bucket in the store, whatever number of replicas serve them. A replica takes a block of
-//! them at a time and hands them out until the block is used up or has grown old. A block's life is the time in which as
-//! many tokens come in again, and the bucket is smaller than the burst by one block: so in any time `t` at most
-//! `burst + rate * t` calls are let in, by all replicas together.
+//! All replicas share one token bucket per caller, in the store. A replica leases a block of tokens at a time
+//! and hands them out until the block is used up or expires. A block expires after the time in which as many
+//! tokens are refilled, and the bucket is smaller than the burst by one block, so all replicas together admit
+//! at most `burst + rate * t` calls in any time `t`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -11,19 +11,18 @@ use std::time::Duration;
 
 use crate::{AccessStore, BucketParams, ClockReading, StoreError};
 
-/// Callers that are remembered at once.
 const MAX_CALLERS: usize = 16_384;
 
-/// How often one caller may call.
+/// The rate limit of one caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
-    /// Calls a minute, in the long run.
+    /// Sustained calls per minute.
     pub per_minute: u32,
-    /// Calls at once, after a pause.
+    /// Calls that can be made at once after a pause.
     pub burst: u32,
 }
 
-/// A rate in the terms of the store.
+/// A rate limit converted to bucket parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LeasePolicy {
     rate: RateLimit,
@@ -34,7 +33,7 @@ struct LeasePolicy {
 impl LeasePolicy {
     fn from_rate_limit(rate: RateLimit) -> Self {
         let per_second = f64::from(rate.per_minute) / 60.0;
-        // A tenth of the burst at a time; nothing is kept where that is less than one.
+        // Lease a tenth of the burst at a time. If that is less than one, nothing is cached locally.
         let block = rate.burst / 10;
         let lease_lifetime = Duration::try_from_secs_f64(f64::from(block) / per_second).unwrap_or_default();
         let bucket = BucketParams {
@@ -46,57 +45,55 @@ impl LeasePolicy {
     }
 }
 
-/// Counts calls.
 pub struct RateLimiter {
     store: Arc<dyn AccessStore>,
-    /// `None`: nobody counts.
+    /// `None` disables rate limiting.
     policy: RwLock<Option<LeasePolicy>>,
     callers: Mutex<HashMap<String, Arc<CallerBucket>>>,
 }
 
-/// One caller's tokens on this replica.
+/// The tokens of one caller on this replica.
 #[derive(Default)]
 struct CallerBucket {
     local_tokens: Mutex<LocalTokens>,
-    /// One at a time asks the store.
+    /// Serializes store queries per caller.
     refill_lock: futures_util::lock::Mutex<()>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct LocalTokens {
     tokens: u32,
-    /// The uptime at which the tokens are worth nothing any more.
+    /// The uptime at which the tokens expire.
     expires_at: Duration,
-    /// What the store had left.
     remaining_in_store: u32,
-    /// Before this uptime it is no use to ask the store.
+    /// The store has no tokens before this uptime, so it is not queried.
     retry_at: Duration,
-    /// While the store has no space left to write: tokens that this replica counts by itself, and when it last did.
+    /// While the store cannot write because its disk is full: tokens counted by this replica only, and when
+    /// they were last counted.
     fallback: Option<(f64, Duration)>,
 }
 
-/// What a caller was given, and how they stand.
+/// The result of a rate-limit check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitStatus {
-    /// How many of the calls may be made.
+    /// How many of the requested calls are allowed.
     pub granted: u32,
-    /// The rate that they are held to.
     pub limit: RateLimit,
-    /// How many more could be made at once.
+    /// How many more calls are allowed right now.
     pub remaining: u32,
-    /// When it makes sense to try again, if not all were granted.
+    /// When to retry, if not all calls were granted.
     pub retry_after: Duration,
 }
 
 impl RateLimiter {
-    /// Counts in this store. Without a rate, nothing is counted.
+    /// Limits calls with the buckets in `store`. `None` disables rate limiting.
     pub fn new(store: Arc<dyn AccessStore>, rate: Option<RateLimit>) -> Self {
         let limiter = Self { store, policy: RwLock::default(), callers: Mutex::default() };
         limiter.set_limit(rate);
         limiter
     }
 
-    /// Holds callers to another rate from now on.
+    /// Changes the rate limit, effective immediately.
     pub fn set_limit(&self, rate: Option<RateLimit>) {
         let plan =
             rate.filter(|rate| rate.per_minute > 0 && rate.burst > 0).map(LeasePolicy::from_rate_limit);
@@ -104,7 +101,7 @@ impl RateLimiter {
         self.lock_callers().clear();
     }
 
-    /// Takes as many of the wanted tokens as there are. `None`: nobody counts.
+    /// Takes up to `wanted` tokens. Returns `None` if rate limiting is disabled.
     pub async fn acquire(
         &self,
         subject: &str,
@@ -116,11 +113,11 @@ impl RateLimiter {
         let mut granted = caller.lock_tokens().spend(wanted, now.uptime);
         if granted < wanted {
             let _turn = caller.refill_lock.lock().await;
-            // Whoever asked meanwhile may have brought enough for both.
+            // The previous holder of the lock may have leased enough for both.
             granted += caller.lock_tokens().spend(wanted - granted, now.uptime);
             if granted < wanted && caller.lock_tokens().retry_at <= now.uptime {
                 granted += match self.refill(&caller, subject, plan, wanted - granted, now).await {
-                    // What can only be read is still served, by a count of this replica's own.
+                    // A full disk must not block reads, so fall back to counting locally.
                     Err(StoreError::Full(_)) => {
                         caller.lock_tokens().spend_fallback(plan, wanted - granted, now.uptime)
                     }
@@ -138,7 +135,7 @@ impl RateLimiter {
         }))
     }
 
-    /// Gets tokens from the store and spends what is missing.
+    /// Leases tokens from the store and spends the missing ones.
     async fn refill(
         &self,
         caller: &CallerBucket,
@@ -167,7 +164,7 @@ impl RateLimiter {
             return Arc::clone(caller);
         }
         if callers.len() >= MAX_CALLERS {
-            // Whoever has nothing in hand loses nothing by being forgotten.
+            // Dropping a caller without local tokens loses nothing.
             callers.retain(|_, caller| caller.lock_tokens().expires_at > uptime);
         }
         let caller = Arc::<CallerBucket>::default();
@@ -196,11 +193,11 @@ impl LocalTokens {
         spent
     }
 
-    /// Spends tokens that no store has counted.
+    /// Spends tokens that are counted only on this replica.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "between nothing and the capacity"
+        reason = "between zero and the capacity"
     )]
     fn spend_fallback(&mut self, plan: LeasePolicy, wanted: u32, uptime: Duration) -> u32 {
         let BucketParams { refill_per_second: per_second, capacity, .. } = plan.bucket;

@@ -1,27 +1,27 @@
-//! What a caller may be allowed to do.
+//! Scopes: what a caller may do.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a caller may be allowed to do. A larger scope contains the smaller ones.
+/// What a caller may do. Each scope includes the previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// Look, but change nothing.
+    /// Read only.
     Read,
-    /// Change things too.
+    /// Read and write.
     Write,
-    /// Change who may do what.
+    /// Manage access.
     Admin,
-    /// Run programs on the server, where its operator allows that. A program could take everything else, so this scope
-    /// contains all of it; `admin` does not contain this one.
+    /// Run programs on the server, if its operator allows that. A program can gain every other permission, so
+    /// this scope includes them all; `admin` does not include this one.
     Execute,
 }
 
 impl Scope {
-    /// All of them, the smallest first.
+    /// All scopes, smallest first.
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Admin, Self::Execute];
 
-    /// Its name in settings, stores and tokens.
+    /// The name used in settings, stores and tokens.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -31,7 +31,7 @@ impl Scope {
         }
     }
 
-    /// The largest of the scopes that a list names. Words that are no scopes are the caller's to judge.
+    /// The largest scope in a list of words. Unknown words are ignored.
     pub fn largest<'a>(words: impl IntoIterator<Item = &'a str>) -> Option<Self> {
         words.into_iter().filter_map(|word| word.parse().ok()).max()
     }
@@ -49,6 +49,6 @@ impl FromStr for Scope {
         Self::ALL
             .into_iter()
             .find(|scope| scope.as_str() == name)
-            .ok_or_else(|| format!("there is no scope `{name}`; there are read, write, admin, execute"))
+            .ok_or_else(|| format!("unknown scope `{name}`; use read, write, admin or execute"))
     }
 }

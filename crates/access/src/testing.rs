@@ -1,4 +1,4 @@
-//! A store in memory, for tests: it counts who asks, can be slow, and can be out of reach.
+//! An in-memory store for tests that counts queries and can be slow, full or unreachable.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -14,20 +14,17 @@ use crate::{
     KeyRecord, Pepper, Scope, StoreError, StoreFuture,
 };
 
-/// The store.
 #[derive(Default)]
 pub(crate) struct FakeAccessStore {
     pub(crate) keys: Mutex<HashMap<String, (KeyRecord, KeyCredential)>>,
-    /// How often it was asked.
     pub(crate) query_count: AtomicU32,
     pub(crate) is_slow: AtomicBool,
     pub(crate) is_unreachable: AtomicBool,
-    /// It has no space left to write.
     pub(crate) is_full: AtomicBool,
     buckets: Mutex<HashMap<String, (f64, Duration)>>,
 }
 
-/// A time, in milliseconds after some noon.
+/// A timestamp some milliseconds after a fixed noon.
 pub(crate) fn time_at_ms(milliseconds: i64) -> Timestamp {
     let noon: Timestamp = "2026-03-02T12:00:00Z".parse().unwrap();
     noon + jiff::SignedDuration::from_millis(milliseconds)
@@ -37,7 +34,7 @@ pub(crate) fn pepper() -> Pepper {
     Pepper::new([7; 32])
 }
 
-/// Bytes that differ with every draw, and are the same in every run.
+/// Bytes that differ on every call, but are the same in every run.
 pub(crate) fn deterministic_random() -> impl Fn(&mut [u8]) {
     let state = std::cell::Cell::new(0x9E37_79B9_u64);
     move |bytes| {
@@ -158,7 +155,7 @@ impl AccessStore for FakeAccessStore {
     }
 }
 
-/// A store with one key in it, and that key.
+/// A store that contains one key, and that key.
 pub(crate) fn store_with_key(change: impl FnOnce(&mut KeyRecord)) -> (Arc<FakeAccessStore>, String) {
     use secrecy::ExposeSecret;
     let (key, credential) = pepper().issue(KeyEnvironment::Live, deterministic_random());

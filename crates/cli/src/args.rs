@@ -1,209 +1,415 @@
-//! What can be typed.
+//! The command line.
 
 use std::path::PathBuf;
 
+use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::SettingsLayer;
+use crate::config::{
+    DatabaseLayer, DocumentLayer, InteractiveLayer, LogLayer, PromptLayer, RootLayer, ServerLayer,
+    ServingLayer, SettingsLayer, ToolsetLayer,
+};
 
-/// One MCP server that speaks every dialect, knows a repository, and can ask while it works.
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Integrate FluxLoop into a repository: review the diff, apply it, undo it. MCP server and command line in one.
 ///
-/// On a pipe, `fluxway` alone is the server: register it with your editor or agent as the command `fluxway`.
-/// It speaks MCP of every revision (2024-11-05 to 2026-07-28) and the fluxloop-mcp envelope, mixed as the client likes.
+/// MCP clients run `fluxway serve`; everything it does can also be done from this command line. Nothing is sent
+/// anywhere.
 #[derive(Parser)]
-#[command(name = "fluxway", version, max_term_width = 110, after_help = EXAMPLES)]
+#[command(name = "fluxway", version, styles = STYLES, max_term_width = 100, after_help = "\
+Examples:
+  fluxway demo                             Watch it work on a sample repository
+  fluxway integrate ~/src/app     Add FluxLoop, question by question
+
+`fluxway help COMMAND` explains a command.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// A TOML file with settings [default: fluxway/config.toml in the user's configuration folder, if it is there]
-    #[arg(long, global = true, value_name = "FILE", env = "FLUXWAY_CONFIG")]
+    /// File with settings (TOML) [default: fluxway/config.toml in your configuration folder]
+    #[arg(long, global = true, value_name = "FILE", env = "FLUXWAY_CONFIG", help_heading = "Global options")]
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) settings: SettingsLayer,
+    pub(crate) log: LogLayer,
 }
 
-const EXAMPLES: &str = "\
+#[expect(clippy::doc_markdown, reason = "help texts are shown as they are")]
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Add FluxLoop to a repository, question by question
+    ///
+    /// Asks only what the analysis cannot decide. Writes nothing before you have seen the diff and agreed (or passed
+    /// --yes), then writes all files or none. `fluxway undo` reverts it.
+    #[command(after_help = "\
 Examples:
-  fluxway demo                                      see the server at work, in a minute
-  fluxway tools                                     what it can do
-  fluxway call tell_fortune --category career       use a tool by hand
-  fluxway call analyze_repository --root ~/src/app  what is in a repository
-  fluxway faq \"where do results go?\"                ask the documentation
-  fluxway integrate ~/src/app                       bring FluxLoop into it, question by question
-  fluxway plan ~/src/app --out plan.json            what FluxLoop would need there
-  fluxway apply plan.json --root ~/src/app          do it; fluxway undo takes it back
-  fluxway call booking                              a tool that asks
-  fluxway serve --root ~/src/app --read-only        the server, for one folder, without writing
-  fluxway keys create --scope read,write            a key for the server over HTTP
-  fluxway projects list                             the projects in the database
-  fluxway serve --http 127.0.0.1:8080               MCP on http://127.0.0.1:8080/mcp
+  fluxway integrate                        This folder, question by question
+  fluxway integrate app --yes --check      Without questions; run the checks")]
+    Integrate(IntegrateArgs),
+    /// Show what would change to add FluxLoop, as a diff; write nothing
+    #[command(after_help = "\
+Examples:
+  fluxway plan                             What would change in this folder
+  fluxway plan app --out plan.json         Save it for `fluxway apply`")]
+    Plan(PlanArgs),
+    /// Apply a plan: all of its edits or none
+    ///
+    /// Paths, hashes and syntax are checked again before anything is written. `fluxway undo` reverts it.
+    #[command(after_help = "\
+Examples:
+  fluxway apply plan.json                  Apply a saved plan to this folder
+  fluxway apply plan.json --dry-run        Show what would be written")]
+    Apply(ApplyArgs),
+    /// Undo an applied plan: restore exactly the files it changed
+    ///
+    /// If one of the files was edited since, nothing is undone and both changes are shown.
+    #[command(after_help = "\
+Examples:
+  fluxway undo                             Undo the last plan, after asking
+  fluxway undo --root app --yes            The same elsewhere, without asking")]
+    Undo(UndoArgs),
+    /// Answer a question from the FluxLoop documentation or your own documents
+    ///
+    /// Quotes the pages of FluxLoop and Fluxway, and your own documents with --index. Works offline.
+    #[command(after_help = "\
+Examples:
+  fluxway faq \"how do I run an agent behind FastAPI?\"
+  fluxway faq --index docs.index \"how do we deploy?\"")]
+    Faq(FaqArgs),
+    /// Index your own documents for `faq`
+    ///
+    /// Reads Markdown, MDX, reStructuredText and plain text; use the index with `fluxway faq --index FILE`. Works offline.
+    #[command(after_help = "\
+Examples:
+  fluxway index docs                       Write fluxway-docs.index
+  fluxway index docs --out docs.index      Write docs.index instead")]
+    Index(IndexArgs),
+    /// Run the MCP server, on stdin and stdout or over HTTP
+    ///
+    /// On stdin and stdout it speaks every MCP revision from 2024-11-05 to 2026-07-28 and the fluxloop-mcp envelope.
+    /// With --http it serves /mcp (MCP), /api/mcp (CODEFLUSS), /ws and /sse to callers with a key (`fluxway keys create`)
+    /// or, with --issuer, an access token; /healthz, /readyz and /metrics are for operators. SIGHUP reloads toolsets,
+    /// limits, certificates and --jwks; SIGTERM waits for running calls. Every option can also be set by an
+    /// environment variable, such as FLUXWAY_TLS_CERT for --tls-cert, or in the file of --config.
+    #[command(after_help = "\
+Examples:
+  fluxway serve --root ~/src/app           For one repository, on stdio
+  fluxway serve --http localhost:8080      Over HTTP, at http://localhost:8080/mcp")]
+    Serve(Box<ServeArgs>),
+    /// List the tools and their arguments
+    #[command(after_help = "\
+Examples:
+  fluxway tools                            Those that are served by default
+  fluxway tools --toolsets projects --json Another toolset, as JSON")]
+    Tools(ToolsArgs),
+    /// Call a tool and print its result
+    ///
+    /// Arguments are --NAME VALUE (`fluxway tools` lists them); repeat a list argument for each item. Long or nested
+    /// arguments are easier as JSON: --args '{...}', --args @FILE or --args - for stdin. An interactive tool asks on the
+    /// terminal.
+    #[command(after_help = "\
+Examples:
+  fluxway call analyze_repository --root ~/src/app
+  fluxway call tell_fortune --json --args '{\"category\": \"love\"}'")]
+    Call(CallArgs),
+    /// Create, list, rotate and revoke API keys for the HTTP server
+    Keys {
+        #[command(subcommand)]
+        command: KeysCommand,
+        #[command(flatten)]
+        database: DatabaseLayer,
+    },
+    /// List, export, import and back up CODEFLUSS projects
+    ///
+    /// For the operator of the database: works on it directly, without a key and across all tenants.
+    Projects {
+        #[command(subcommand)]
+        command: ProjectsCommand,
+        #[command(flatten)]
+        database: DatabaseLayer,
+    },
+    /// Watch an integration of a sample repository
+    #[command(after_help = "\
+Examples:
+  fluxway demo                             From a repository to a change
+  fluxway demo --full                      Also protocols and errors")]
+    Demo {
+        /// Also show errors, interactive tools and every protocol
+        #[arg(long)]
+        full: bool,
+    },
+    /// Print a completion script for a shell
+    #[command(after_help = "\
+Examples:
+  fluxway completions zsh > ~/.zfunc/_fluxway
+  fluxway completions bash > ~/.local/share/bash-completion/completions/fluxway")]
+    Completions {
+        /// Shell to complete in
+        shell: Shell,
+    },
+}
 
-Settings come from flags, then FLUXWAY_… variables, then a TOML file; docs/configuration.md lists all of them.";
+impl Command {
+    /// The settings that this command's flags give.
+    pub(crate) fn settings(&self) -> SettingsLayer {
+        let mut layer = SettingsLayer::default();
+        match self {
+            Self::Integrate(args) => layer.prompts = args.prompts.clone(),
+            Self::Apply(args) => {
+                layer.roots = args.roots.clone();
+                layer.prompts = args.prompts.clone();
+            }
+            Self::Undo(args) => {
+                layer.roots = args.roots.clone();
+                layer.prompts = args.prompts.clone();
+            }
+            Self::Faq(args) => layer.docs = args.docs.clone(),
+            Self::Serve(args) => {
+                layer.roots = args.roots.clone();
+                layer.toolsets = args.toolsets.clone();
+                layer.server = args.server.clone();
+                layer.docs = args.docs.clone();
+                layer.serve = args.serving.clone();
+                layer.flow = args.flow.clone();
+            }
+            Self::Tools(args) => layer.toolsets = args.toolsets.clone(),
+            Self::Call(args) => {
+                layer.roots = args.roots.clone();
+                layer.toolsets = args.toolsets.clone();
+                layer.docs = args.docs.clone();
+                layer.serve.database = args.database.clone();
+                layer.prompts = args.prompts.clone();
+            }
+            Self::Keys { database, .. } | Self::Projects { database, .. } => {
+                layer.serve.database = database.clone();
+            }
+            Self::Plan(_) | Self::Index(_) | Self::Demo { .. } | Self::Completions { .. } => {}
+        }
+        layer
+    }
+}
 
-/// How an integration should be. What is left out is found by analysis, or asked.
+/// How to integrate. What is left out is found by analysis, or asked.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Integration options")]
 pub(crate) struct IntegrationArgs {
-    /// The framework [default: the surest that has a recipe]
+    /// Framework to integrate [default: the detected framework with the highest confidence]
     #[arg(long, value_name = "NAME")]
     pub(crate) framework: Option<String>,
-    /// The package in a monorepo: its folder or name
+    /// Package of a monorepo, by folder or name
     #[arg(long, value_name = "PACKAGE")]
     pub(crate) package: Option<String>,
-    /// sdk: decorators or middleware; bridge: no application code touched [default: auto]
-    #[arg(long, value_name = "auto|sdk|bridge")]
-    pub(crate) variant: Option<String>,
-    /// The line of the FluxLoop CLI [default: the one that the repository uses, else the newest]
-    #[arg(long, value_name = "0.2|0.3|0.4")]
-    pub(crate) cli: Option<String>,
-    /// What to run: path/to/file.py:function, or "POST /chat"
+    /// Function or route to run as the agent: path/to/file.py:function or "POST /chat"
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
-    /// The field of the request that carries the text
+    /// Request field that holds the user's message, such as message
     #[arg(long, value_name = "NAME")]
     pub(crate) request_field: Option<String>,
+    /// auto, sdk (the program uses the SDK) or bridge (FluxLoop calls the unchanged program) [default: auto]
+    #[arg(long, value_name = "VARIANT")]
+    pub(crate) variant: Option<String>,
+    /// Release line of the FluxLoop CLI: 0.2, 0.3 or 0.4 [default: the one in use, else the newest]
+    #[arg(long, value_name = "LINE")]
+    pub(crate) cli: Option<String>,
 }
 
-/// What `plan` takes.
 #[derive(clap::Args)]
 pub(crate) struct PlanArgs {
-    /// The repository [default: the first root]
+    /// Repository [default: the current folder]
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) integration: IntegrationArgs,
-    /// Write the plan to this file
+    /// Save the plan to a file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// What `integrate` takes.
-#[derive(clap::Args)]
-pub(crate) struct IntegrateArgs {
-    /// The repository [default: the first root]
-    #[arg(value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) integration: IntegrationArgs,
-    /// Write without asking; what is left open takes its default
+}
+
+#[derive(clap::Args)]
+pub(crate) struct IntegrateArgs {
+    /// Repository [default: the current folder]
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Write without asking; open questions get their defaults
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Run the plan's post-checks afterwards
+    /// Run the commands of the plan's `check:` lines afterwards
     #[arg(long)]
     pub(crate) check: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) prompts: PromptLayer,
+    #[command(flatten)]
+    pub(crate) integration: IntegrationArgs,
 }
 
-/// What `faq` takes.
 #[derive(clap::Args)]
 pub(crate) struct FaqArgs {
-    /// The question, in plain words
+    /// Question, in plain words
     #[arg(value_name = "QUESTION", required = true)]
     pub(crate) question: Vec<String>,
-    /// How many pages to consider, 1 to 20 [default: 5]
+    /// Pages to consider, 1 to 20 [default: 5]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) top: Option<usize>,
     /// Print the answer as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) docs: DocumentLayer,
 }
 
-/// What `index` takes.
 #[derive(clap::Args)]
 pub(crate) struct IndexArgs {
-    /// The folder with the documents: Markdown, MDX, reStructuredText, plain text
+    /// Folder with the documents
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-    /// Where to write the index [default: fluxway-docs.index here]
+    /// Index file to write [default: fluxway-docs.index]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Print what was done as JSON
+    /// Print a summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What `apply` takes.
 #[derive(clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag that can be typed")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct ApplyArgs {
-    /// The plan: a file, the id of a plan that was proposed within the last day, or `-` for stdin
+    /// Plan: a file, the id of a plan that was proposed within the last day, or - for stdin
     pub(crate) plan: PathBuf,
     /// Show what would be written, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Run the plan's post-checks afterwards; you are shown the commands and asked first
+    /// Run the commands of the plan's `check:` lines afterwards; asks first
     #[arg(long)]
     pub(crate) check: bool,
-    /// With --check: agree to the commands without being asked
+    /// With --check: run the commands without asking
     #[arg(long, short, requires = "check")]
     pub(crate) yes: bool,
-    /// A protected path that may be written all the same; may be given several times
+    /// Protected path that the plan may write; repeatable
     #[arg(long, value_name = "PATH")]
     pub(crate) allow: Vec<String>,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) roots: RootLayer,
+    #[command(flatten)]
+    pub(crate) prompts: PromptLayer,
 }
 
-/// What `undo` takes.
 #[derive(clap::Args)]
 pub(crate) struct UndoArgs {
-    /// The plan's id; without it you are shown the plan that was applied last, and asked
+    /// Id of the plan [default: asks whether to undo the plan that was applied last]
     pub(crate) id: Option<String>,
-    /// Undo the plan that was applied last without being asked
+    /// Undo the plan that was applied last, without asking
     #[arg(long, short, conflicts_with_all = ["id", "plan"])]
     pub(crate) yes: bool,
-    /// The plan itself, if an editor applied it; `-` reads it from stdin
+    /// The plan itself, if your editor applied it, not Fluxway; - reads stdin
     #[arg(long, value_name = "FILE", conflicts_with = "id")]
     pub(crate) plan: Option<PathBuf>,
-    /// With --plan: a protected path that may be written all the same; may be given several times
+    /// With --plan: protected path that may be written; repeatable
     #[arg(long, value_name = "PATH", requires = "plan")]
     pub(crate) allow: Vec<String>,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) roots: RootLayer,
+    #[command(flatten)]
+    pub(crate) prompts: PromptLayer,
 }
 
-/// What `keys` can do.
-#[expect(clippy::doc_markdown, reason = "help texts are shown as they stand")]
+#[derive(clap::Args)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) roots: RootLayer,
+    #[command(flatten)]
+    pub(crate) toolsets: ToolsetLayer,
+    #[command(flatten)]
+    pub(crate) server: ServerLayer,
+    #[command(flatten)]
+    pub(crate) docs: DocumentLayer,
+    #[command(flatten)]
+    pub(crate) serving: ServingLayer,
+    #[command(flatten)]
+    pub(crate) flow: InteractiveLayer,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ToolsArgs {
+    /// Print the tools/list result
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) toolsets: ToolsetLayer,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct CallArgs {
+    /// Name of the tool
+    pub(crate) tool: String,
+    /// Arguments of the tool: [--json] [--args JSON|@FILE|-] [--NAME VALUE]...
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    pub(crate) rest: Vec<String>,
+    #[command(flatten)]
+    pub(crate) roots: RootLayer,
+    #[command(flatten)]
+    pub(crate) toolsets: ToolsetLayer,
+    #[command(flatten)]
+    pub(crate) prompts: PromptLayer,
+    #[command(flatten)]
+    pub(crate) docs: DocumentLayer,
+    #[command(flatten)]
+    pub(crate) database: DatabaseLayer,
+}
+
+#[expect(clippy::doc_markdown, reason = "help texts are shown as they are")]
 #[derive(Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Make a key. It is printed once, alone, on stdout; only a hash of it is kept.
-    #[command(
-        after_help = "Examples:\n  fluxway keys create --label laptop                      a key that reads\n  \
-        fluxway keys create --scope read,write --expires 90d    a key that writes, for 90 days\n  \
-        KEY=$(fluxway keys create --label ci)                   the key alone is on stdout"
-    )]
+    /// Create a key; it is printed only this once
+    ///
+    /// Only the key goes to stdout. The database stores a hash of it.
+    #[command(after_help = "\
+Examples:
+  fluxway keys create --label laptop                      A read-only key
+  fluxway keys create --scope read,write --expires 90d    A key that may write")]
     Create {
-        /// What the key allows, separated by commas: read, write, admin, execute. The largest contains the others; execute runs
-        /// checks of plans on a server with --allow-checks
+        /// Scope: read, write, admin or execute; each includes those before it
         #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read")]
         scope: Vec<server::Scope>,
-        /// The one project that the key is good for; the tenant must have it [default: all]
+        /// Restrict the key to one CODEFLUSS project of the tenant [default: all]
         #[arg(long, value_name = "ID")]
         project: Option<String>,
-        /// When the key ends by itself: 30m, 12h, 90d, 8w [default: never]
+        /// Time until the key expires: 30m, 12h, 90d, 8w [default: never]
         #[arg(long, value_name = "TIME", value_parser = crate::commands::keys::parse_duration)]
         expires: Option<std::time::Duration>,
-        /// What people call the key
+        /// Label, shown by `keys list`
         #[arg(long, value_name = "TEXT", default_value = "")]
         label: String,
-        /// Whose key it is: what one tenant has, no other sees
+        /// Tenant the key belongs to; tenants cannot see each other's data
         #[arg(long, value_name = "NAME", default_value = "main")]
         tenant: String,
-        /// A key for trying out, cf_test_sk_… instead of cf_live_sk_…: only servers with --test-keys accept it
+        /// Create a test key, cf_test_sk_…, which only servers with --test-keys accept
         #[arg(long)]
         test: bool,
-        /// Print the key and what is known about it as JSON
+        /// Print the key and its details as JSON
         #[arg(long)]
         json: bool,
     },
-    /// List the keys. Secrets cannot be shown again.
+    /// List the keys, without their secrets
+    #[command(after_help = "\
+Examples:
+  fluxway keys list                                       All keys
+  fluxway keys list --tenant acme --json                  Of one tenant, as JSON")]
     List {
         /// Only the keys of this tenant
         #[arg(long, value_name = "NAME")]
@@ -212,25 +418,36 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
-    /// End a key. Within two seconds no replica takes it any more.
+    /// Revoke a key; all replicas reject it within two seconds
+    #[command(after_help = "\
+Examples:
+  fluxway keys list                                       Shows the ids
+  fluxway keys revoke key_0abc                            Revokes one")]
     Revoke {
-        /// The key's id, as `fluxway keys list` shows it
+        /// Id of the key, from `fluxway keys list`
         id: String,
     },
-    /// Give a key a new secret, which is printed once. The old one is good for some time more.
+    /// Replace the secret of a key; the new one is printed only this once
+    #[command(after_help = "\
+Examples:
+  fluxway keys rotate key_0abc                 The old secret works for a day
+  fluxway keys rotate key_0abc --overlap 0m    The old secret stops working")]
     Rotate {
-        /// The key's id, as `fluxway keys list` shows it
+        /// Id of the key, from `fluxway keys list`
         id: String,
-        /// For how long the old secret is good: 0m, 30m, 12h, 7d
+        /// Time for which the old secret keeps working: 0m, 30m, 12h, 7d
         #[arg(long, value_name = "TIME", default_value = "24h", value_parser = crate::commands::keys::parse_duration)]
         overlap: std::time::Duration,
     },
 }
 
-/// What `projects` can do.
 #[derive(Subcommand)]
 pub(crate) enum ProjectsCommand {
-    /// List the projects of every account, or of one.
+    /// List the projects of all accounts, or of one
+    #[command(after_help = "\
+Examples:
+  fluxway projects list                                   All projects in the database
+  fluxway projects list --account acme --json             Of one account, as JSON")]
     List {
         /// Only the projects of this account
         #[arg(long, value_name = "NAME")]
@@ -239,137 +456,50 @@ pub(crate) enum ProjectsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Write a project with its assets and versions into a new folder, as it is at one moment.
-    #[command(after_help = "Example:\n  fluxway projects export proj_0abc --out website")]
+    /// Export a project with its assets and versions to a new folder
+    #[command(after_help = "\
+Examples:
+  fluxway projects export proj_0abc                  Into a folder of its slug
+  fluxway projects export proj_0abc --out website    Into another folder")]
     Export {
-        /// The project's id, as `fluxway projects list` shows it
+        /// Id of the project, from `fluxway projects list`
         id: String,
-        /// Whose project it is [default: whoever has it]
+        /// Account that owns the project [default: found by id]
         #[arg(long, value_name = "NAME")]
         account: Option<String>,
-        /// The folder to write; it must not be there yet [default: the project's slug, here]
+        /// Folder to create; it must not exist [default: the project's slug]
         #[arg(long, short, value_name = "DIR")]
         out: Option<PathBuf>,
     },
-    /// Bring exported projects in: one, or all of a backup. The database may be another one, of another kind.
+    /// Import an exported project, or all projects of a backup
     ///
-    /// A project comes as a whole or not at all, with its versions, times and revision. One that is there already, and the
-    /// same, stays as it is; so an import that was interrupted can be repeated. One that has been changed since is refused.
-    #[command(
-        after_help = "Examples:\n  fluxway projects import website                      with its old id, for its old account\n  \
-        fluxway projects import website --account acme --copy  as a new project of acme\n  \
-        fluxway projects import backup --database postgres://…  everything of a backup, elsewhere"
-    )]
+    /// A project is imported completely or not at all, with its versions, timestamps and revision, into SQLite or
+    /// PostgreSQL. If the same project exists, it is left alone, so an interrupted import can be repeated; if it
+    /// differs, the import is rejected: use --copy.
+    #[command(after_help = "\
+Examples:
+  fluxway projects import website                         With its old id, for its old account
+  fluxway projects import website --account acme --copy   As a new project")]
     Import {
-        /// A folder that `export` or `backup` wrote, or one account's folder of a backup
+        /// Folder that `export` or `backup` wrote, or one account's folder of a backup
         folder: PathBuf,
-        /// Whose it will be [default: whose it was]
+        /// Account that will own the projects [default: the account recorded in the export]
         #[arg(long, value_name = "NAME")]
         account: Option<String>,
-        /// Make it a new project, with another id and slug, so that the original can stay
+        /// Import as a new project with its own id and slug
         #[arg(long)]
         copy: bool,
     },
-    /// Write every project of every account into a new folder, from which `import` brings them back.
+    /// Back up all projects of all accounts to a new folder
     ///
-    /// Only its owner can read the folder. Keys, limits and sessions are not in it.
-    #[command(after_help = "Example:\n  fluxway projects backup ../backup-$(date +%F)")]
+    /// `fluxway projects import` restores them. Only the folder's owner can read it. Keys, limits and sessions are not
+    /// included.
+    #[command(after_help = "\
+Examples:
+  fluxway projects backup ../backup                       Into a new folder
+  fluxway projects backup ../backup --database postgres://fluxway@db/fluxway")]
     Backup {
-        /// The folder to write; it must not be there yet
+        /// Folder to create; it must not exist
         folder: PathBuf,
-    },
-}
-
-#[derive(Subcommand)]
-pub(crate) enum Command {
-    /// Serve on stdin and stdout, or over HTTP with --http.
-    ///
-    /// Over HTTP, callers need a key (`fluxway keys create`), or with --issuer a token. /mcp is MCP of every revision, /api/mcp
-    /// the CODEFLUSS endpoint, /ws and /sse are for clients that know nothing else; /healthz, /readyz and /metrics are for
-    /// whoever runs the server. SIGHUP reads toolsets, limits, certificates and --jwks again; SIGTERM lets running calls end.
-    Serve,
-    /// List the tools that would be served.
-    Tools {
-        /// Print the `tools/list` result.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Call one tool and print its answer.
-    ///
-    /// Arguments are given as --name value (fluxway tools says which), or all at once as --args '{"name": "value"}'. A list takes
-    /// its values one by one, --name a --name b, or as JSON. --args - reads the object from stdin and --args @FILE from a file:
-    /// what is long does not fit on a command line.
-    /// --json prints the structured result alone; without it, wide tables are fitted to the terminal. A tool that needs more
-    /// asks on the terminal, if there is one. --root DIR chooses the folder for tools that work on one, --toolsets NAMES which
-    /// tools there are.
-    #[command(after_help = "Examples:\n  fluxway call tell_fortune --category love --mood optimistic\n  \
-        fluxway call tell_fortune --json --args '{\"category\": \"love\"}'\n  \
-        fluxway call list_projects --toolsets projects --fields name --fields revision\n  \
-        fluxway call edit_asset --toolsets projects --args @photo.json")]
-    Call {
-        /// The tool's name.
-        tool: String,
-        /// [--json] [--args JSON|@FILE|-] [--NAME VALUE]…
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
-        rest: Vec<String>,
-    },
-    /// Ask the documentation, and your own documents, with citations.
-    ///
-    /// Quotes what is written there, and says so when nothing fits. --index adds an index of your own.
-    #[command(after_help = "Examples:\n  fluxway faq \"how do I run an agent behind FastAPI?\"\n  \
-        fluxway faq --index fluxway-docs.index \"how do we deploy?\"\n  \
-        fluxway faq --json \"what is a persona?\"")]
-    Faq(FaqArgs),
-    /// Index a folder of documents, so that `faq` answers from them too.
-    ///
-    /// What has not changed since the last time is not worked out again. Nothing leaves this machine.
-    #[command(
-        after_help = "Examples:\n  fluxway index docs                       write fluxway-docs.index\n  \
-        fluxway index docs --out docs.index      write another file\n  \
-        fluxway serve --index docs.index         answer from it\n  \
-        fluxway faq --index docs.index --no-shipped-docs \"how do we deploy?\""
-    )]
-    Index(IndexArgs),
-    /// Bring FluxLoop into a repository: looks, asks, shows the diff, writes it if you agree, and can undo it.
-    ///
-    /// What the analysis can decide is not asked. Nothing is written before you have seen the diff and said yes, or without a
-    /// terminal before you have given --yes. Everything is written, or nothing; `fluxway undo` takes it back.
-    #[command(
-        after_help = "Examples:\n  fluxway integrate                             this folder, question by question\n  \
-        fluxway integrate . --package services/chat   one service of a monorepo\n  \
-        fluxway integrate . --yes --check             no questions; run the checks afterwards\n  \
-        fluxway integrate . --yes --json              the same for a script\n\n\
-        `fluxway plan` shows what would be written, and asks nothing."
-    )]
-    Integrate(IntegrateArgs),
-    /// Propose the edits that bring FluxLoop into a repository, and show their diff. Nothing is written.
-    #[command(
-        after_help = "Examples:\n  fluxway plan .                           what would change here\n  \
-        fluxway plan . --out plan.json           keep the plan, for `fluxway apply plan.json`\n  \
-        fluxway plan . --package services/chat   one service of a monorepo\n  \
-        fluxway plan . --agent app/bot.py:reply  this function is the agent"
-    )]
-    Plan(PlanArgs),
-    /// Apply a plan: all of it or nothing. `fluxway undo` takes it back.
-    ///
-    /// The plan is checked again first: paths, hashes, syntax. --root DIR chooses the repository.
-    Apply(ApplyArgs),
-    /// Take an applied plan back: exactly the files that it wrote.
-    ///
-    /// Files that have been edited since are not touched: then nothing is undone, and both changes are shown.
-    /// --root DIR chooses the repository.
-    Undo(UndoArgs),
-    /// Make, list and end the API keys that open the server over HTTP.
-    #[command(subcommand)]
-    Keys(KeysCommand),
-    /// List, export, import and back up projects: for whoever owns the database. No key is asked for.
-    #[command(subcommand)]
-    Projects(ProjectsCommand),
-    /// Show a scripted conversation with the real server.
-    Demo,
-    /// Print completions for a shell.
-    Completions {
-        /// The shell.
-        shell: Shell,
     },
 }

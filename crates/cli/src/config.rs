@@ -1,144 +1,120 @@
-//! Settings: from flags, from the environment, from a TOML file. Unknown ones are refused, wherever they stand.
+//! Settings from flags, the environment and a TOML file, in this order of precedence.
 
 mod documents;
 mod interactive;
+mod layers;
 mod roots;
 mod serving;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory, ValueEnum};
-pub(crate) use interactive::InteractiveSettings;
+use clap::{Args, CommandFactory, FromArgMatches as _};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use server::tools::Toolset;
 use server::{CitationFormat, DocumentSettings, EnvelopeErrors, Locale, Seal};
-pub(crate) use serving::ServingSettings;
 use tracing::level_filters::LevelFilter;
 
-/// Every variable begins with this.
-pub(crate) const ENV_PREFIX: &str = "FLUXWAY_";
+pub(crate) use documents::DocumentLayer;
+pub(crate) use interactive::{InteractiveLayer, InteractiveSettings};
+use layers::{Citations, EnvelopeDocument, Lang, LogVerbosity};
+pub(crate) use layers::{LogFormat, LogLayer, PromptLayer, RootLayer, ServerLayer, ToolsetLayer};
+pub(crate) use serving::{DatabaseLayer, ServingLayer, ServingSettings};
 
-/// One source of settings. Every field is optional here, and only here. Help texts are the documentation.
+use crate::exit::print_notice;
+use crate::suggest::nearest;
+
+pub(crate) const ENV_PREFIX: &str = "FLUXWAY_";
+const SEAL_KEY_VARIABLE: &str = "FLUXWAY_SEAL_KEY";
+const PEPPER_VARIABLE: &str = "FLUXWAY_KEY_PEPPER";
+
+/// The settings of one source. Every field is optional here, and only here; the help texts are the documentation.
 #[derive(Args, Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct SettingsLayer {
-    /// A folder that tools may touch; may be given several times [default: the working directory, unless it is /, your home or a folder of the system]
-    #[arg(long, global = true, value_name = "DIR", env = "FLUXWAY_ROOT")]
-    root: Option<Vec<PathBuf>>,
-    /// The toolsets to serve, separated by commas: integrate, docs, context, reference, projects, diagnostics [default: integrate,docs,context,reference; over HTTP also projects]
-    #[arg(long, global = true, value_name = "NAMES", env = "FLUXWAY_TOOLSETS", value_delimiter = ',')]
-    toolsets: Option<Vec<String>>,
-    /// Serve no tool that writes [default: false]
-    #[arg(long, global = true, env = "FLUXWAY_READ_ONLY", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
-    read_only: Option<bool>,
-    /// Serve HTTP on this address instead of stdin and stdout, such as 127.0.0.1:8080
-    #[arg(long, global = true, value_name = "ADDRESS", env = "FLUXWAY_HTTP")]
-    http: Option<SocketAddr>,
-    /// The name that the server gives itself in `initialize` [default: fluxway]
-    #[arg(long, global = true, value_name = "NAME", env = "FLUXWAY_SERVER_NAME")]
-    server_name: Option<String>,
-    /// Which document names the envelope's unknown-tool error [default: protocol]
-    #[arg(long, global = true, value_name = "DOCUMENT", env = "FLUXWAY_ENVELOPE_ERRORS")]
-    envelope_errors: Option<EnvelopeDocument>,
-    /// What `citations` holds in the envelope: paths, or objects with path and section [default: strings]
-    #[arg(long, global = true, value_name = "FORMAT", env = "FLUXWAY_ENVELOPE_CITATIONS")]
-    envelope_citations: Option<Citations>,
-    /// Ask questions line by line, for screen readers and simple terminals [default: false]
-    #[arg(long, global = true, env = "FLUXWAY_PLAIN_PROMPTS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
-    plain_prompts: Option<bool>,
-    /// How much to log on stderr [default: warn]
-    #[arg(long, global = true, value_name = "LEVEL", env = "FLUXWAY_LOG")]
-    log: Option<LogVerbosity>,
-    /// How to write logs: text or json [default: text]
-    #[arg(long, global = true, value_name = "FORMAT", env = "FLUXWAY_LOG_FORMAT")]
-    log_format: Option<LogFormat>,
-    /// The language of texts on /api/mcp where the client asks for none: en or de [default: en]
-    #[arg(long, global = true, value_name = "LANGUAGE", env = "FLUXWAY_LANG")]
-    lang: Option<Lang>,
-    /// Everything about the documents that are searched.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) roots: RootLayer,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) toolsets: ToolsetLayer,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) server: ServerLayer,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) prompts: PromptLayer,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) log: LogLayer,
     #[command(flatten)]
     #[serde(default)]
-    docs: documents::DocumentLayer,
-    /// Everything about HTTP.
+    pub(crate) docs: DocumentLayer,
     #[command(flatten)]
     #[serde(default)]
-    serve: serving::ServingLayer,
-    /// Everything about interactive sessions.
+    pub(crate) serve: ServingLayer,
     #[command(flatten)]
     #[serde(default)]
-    flow: interactive::InteractiveLayer,
-    /// The key that interactive sessions are encrypted with: 32 bytes as base64 or hexadecimal.
-    // Not a flag: flags can be read by everybody on the machine.
+    pub(crate) flow: InteractiveLayer,
+    // Not a flag: every user of the machine can read the flags of a process.
     #[arg(skip)]
     seal_key: Option<SecretString>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum EnvelopeDocument {
-    /// `tool_not_found`, as in the protocol document.
-    Protocol,
-    /// `unknown_tool`, as in the tool reference.
-    ToolsReference,
+impl SettingsLayer {
+    fn or(self, weaker: Self) -> Self {
+        Self {
+            roots: self.roots.or(weaker.roots),
+            toolsets: self.toolsets.or(weaker.toolsets),
+            server: self.server.or(weaker.server),
+            prompts: self.prompts.or(weaker.prompts),
+            log: self.log.or(weaker.log),
+            docs: self.docs.or(weaker.docs),
+            serve: self.serve.or(weaker.serve),
+            flow: self.flow.or(weaker.flow),
+            seal_key: self.seal_key.or(weaker.seal_key),
+        }
+    }
+
+    /// What the environment says, for all settings: a command's own flags cover only some of them.
+    #[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
+    fn from_env() -> Result<Self, clap::Error> {
+        let mut layer = Self::from_arg_matches(&all_settings().try_get_matches_from(["fluxway"])?)?;
+        layer.seal_key = std::env::var(SEAL_KEY_VARIABLE).ok().map(SecretString::from);
+        layer.serve.http.key_pepper = std::env::var(PEPPER_VARIABLE).ok().map(SecretString::from);
+        Ok(layer)
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Citations {
-    /// Paths, as in the tool reference.
-    Strings,
-    /// Objects with `path` and `section`, as in the protocol document.
-    Objects,
+/// What is wrong with a variable, without clap's frame around it.
+fn environment_error(error: &clap::Error) -> ConfigError {
+    let text = error.render().to_string();
+    let text = text.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default();
+    ConfigError::Environment(text.to_owned())
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum LogVerbosity {
-    Off,
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
-}
-
-/// How logs are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum LogFormat {
-    /// For people.
-    #[default]
-    Text,
-    /// For programs: one object a line.
-    Json,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Lang {
-    /// English.
-    En,
-    /// German.
-    De,
+/// A command line with every setting, to read the environment and to list them.
+fn all_settings() -> clap::Command {
+    SettingsLayer::augment_args(clap::Command::new("fluxway"))
 }
 
 /// Flags and environment on one side, the file on the other.
 pub(crate) struct ConfigSources {
-    cli_layer: SettingsLayer,
+    flags_and_env: SettingsLayer,
     file_path: Option<PathBuf>,
-    /// The folder of the user's data.
     data_dir: Option<PathBuf>,
-    /// The user's home folder.
     home_dir: Option<PathBuf>,
+    /// Only a server listens, whatever the environment or the file says.
+    is_server: bool,
 }
 
-/// Complete, checked, immutable.
+/// The resolved settings, checked.
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) roots: Vec<PathBuf>,
-    /// Roots that were named, and that no program should be let into without thinking twice.
+    /// Configured roots that are broader than a project, such as the home folder.
     pub(crate) broad_roots: Vec<PathBuf>,
     pub(crate) toolsets: Vec<Toolset>,
     pub(crate) read_only: bool,
@@ -156,84 +132,122 @@ pub(crate) struct Config {
     pub(crate) seal: Option<Seal>,
 }
 
-/// Why there is no configuration.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
     #[error("cannot read the settings in {}: {source}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("the settings in {} are not usable: {problem}", path.display())]
+    #[error("invalid settings in {}: {problem}", path.display())]
     File { path: PathBuf, problem: String },
-    #[error("there is no setting {name}; the variables are {}", known.join(", "))]
-    UnknownVariable { name: String, known: Vec<String> },
+    #[error("in the environment: {0}")]
+    Environment(String),
     #[error("toolsets: {0}")]
     Toolset(String),
     #[error("root: {} is not a folder", .0.display())]
     Root(PathBuf),
     #[error("root: {0}")]
     GuardedRoot(String),
-    #[error("seal-key: want 32 bytes as base64 or hexadecimal")]
+    #[error("seal-key: expected 32 bytes as base64 or hexadecimal")]
     Seal,
-    #[error("key-pepper: want 32 bytes as base64 or hexadecimal")]
+    #[error("key-pepper: expected 32 bytes as base64 or hexadecimal")]
     Pepper,
     #[error("database: {0}")]
     Database(store::LocationError),
-    #[error("database: name one, such as sqlite:fluxway.db; there is no home folder to put it in")]
+    #[error(
+        "database: there is no home folder for the default database; name one, such as sqlite:fluxway.db"
+    )]
     NoDataFolder,
-    #[error("{one} needs {other} beside it")]
+    #[error("`{one}` requires `{other}`")]
     MissingCompanion { one: &'static str, other: &'static str },
-    #[error("trusted-proxy: `{0}` is no address or network; write it like 10.0.0.7 or 10.0.0.0/8")]
+    #[error("trusted-proxy: `{0}` is not an address or network, such as 10.0.0.7 or 10.0.0.0/8")]
     TrustedProxy(String),
-    #[error("public-url: `{0}` is not like https://mcp.example.com, without a path")]
+    #[error("public-url: `{0}` is not a URL without a path, such as https://mcp.example.com")]
     PublicUrl(String),
 }
 
 impl ConfigSources {
-    /// Takes what was typed, and looks where else settings may be.
     #[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
-    pub(crate) fn gather(mut typed: SettingsLayer, file: Option<PathBuf>) -> Result<Self, ConfigError> {
-        let ours = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
-        if let Some(name) = ours
-            .filter(|name| name.starts_with(ENV_PREFIX))
-            .find(|name| !environment_variables().contains(name))
-        {
-            return Err(ConfigError::UnknownVariable { name, known: environment_variables() });
-        }
-        typed.seal_key = std::env::var("FLUXWAY_SEAL_KEY").ok().map(SecretString::from);
-        typed.serve.key_pepper = std::env::var("FLUXWAY_KEY_PEPPER").ok().map(SecretString::from);
+    pub(crate) fn gather(
+        flags: SettingsLayer,
+        file: Option<PathBuf>,
+        is_server: bool,
+    ) -> Result<Self, ConfigError> {
+        warn_about_unknown_variables();
+        let flags_and_env = flags.or(SettingsLayer::from_env().map_err(|error| environment_error(&error))?);
         let home = |folder: &str| std::env::var_os("HOME").map(|home| Path::new(&home).join(folder));
         let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).or_else(|| home(".local/share"));
-        let usual = || {
+        let default_file = || {
             let folder =
                 std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| home(".config"))?;
             Some(folder.join("fluxway/config.toml")).filter(|path| path.exists())
         };
         Ok(Self {
-            cli_layer: typed,
-            file_path: file.or_else(usual),
+            flags_and_env,
+            file_path: file.or_else(default_file),
             data_dir: data,
             home_dir: std::env::home_dir(),
+            is_server,
         })
     }
 
-    /// The file is read anew on every call, so that SIGHUP can ask again.
-    #[expect(clippy::disallowed_methods, reason = "the user's settings lie in no repository")]
+    /// Reads the file anew on every call, since SIGHUP reloads it.
+    #[expect(clippy::disallowed_methods, reason = "the user's settings are in no repository")]
     fn read_file(&self) -> Result<SettingsLayer, ConfigError> {
         let Some(path) = &self.file_path else { return Ok(SettingsLayer::default()) };
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.clone(), source })?;
-        toml::from_str(&text)
-            .map_err(|error| ConfigError::File { path: path.clone(), problem: error.message().to_owned() })
+        parse_file(&text).map_err(|problem| ConfigError::File { path: path.clone(), problem })
+    }
+}
+
+/// Reads settings in TOML. Unknown ones are rejected: a misspelt `read-only` must not be ignored.
+fn parse_file(text: &str) -> Result<SettingsLayer, String> {
+    let table: toml::Table = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+    let known: Vec<String> =
+        setting_rows().into_iter().map(|row| row.name).filter(|name| !name.is_empty()).collect();
+    for name in setting_names(&table) {
+        if !known.contains(&name) {
+            let hint = nearest(&name, known.iter().map(String::as_str))
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            return Err(format!("unknown setting `{name}`{hint}"));
+        }
+    }
+    SettingsLayer::deserialize(table).map_err(|error| error.message().to_owned())
+}
+
+/// The settings of a file: `root`, `serve.database`.
+fn setting_names(table: &toml::Table) -> BTreeSet<String> {
+    let sections: BTreeSet<String> =
+        setting_rows().iter().filter_map(|row| Some(row.name.split_once('.')?.0.to_owned())).collect();
+    let names = table.iter().flat_map(|(name, value)| match value {
+        toml::Value::Table(section) if sections.contains(name) => {
+            section.keys().map(|key| format!("{name}.{key}")).collect()
+        }
+        _ => vec![name.clone()],
+    });
+    names.collect()
+}
+
+/// A misspelt variable is probably a mistake, but a server that does not start over another program's variable is worse.
+fn warn_about_unknown_variables() {
+    let known: Vec<String> = setting_rows().into_iter().map(|row| row.variable).collect();
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with(ENV_PREFIX) && !known.iter().any(|known| *known == name) {
+            let hint = nearest(&name, known.iter().map(String::as_str))
+                .map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            print_notice(&format!("warning: unknown variable {name} is ignored{hint}"));
+        }
     }
 }
 
 impl Config {
-    /// What was typed goes before the environment, the environment before the file, the file before the defaults.
-    #[expect(clippy::disallowed_methods, reason = "roots are named here; they are opened elsewhere")]
+    #[expect(clippy::disallowed_methods, reason = "roots are named here and opened elsewhere")]
     pub(crate) fn resolve(sources: &ConfigSources) -> Result<Self, ConfigError> {
-        let (typed, file) = (sources.cli_layer.clone(), sources.read_file()?);
+        let layer = sources.flags_and_env.clone().or(sources.read_file()?);
+        let SettingsLayer { roots, toolsets, server, prompts, log, docs, serve, flow, seal_key } = layer;
         let home = sources.home_dir.as_ref().and_then(|home| home.canonicalize().ok());
         let can_be_project = |root: &PathBuf| roots::can_be_project(root, home.as_deref());
-        let given = typed.root.or(file.root);
+        let given = roots.root;
         let is_given = given.is_some();
         let roots: Vec<PathBuf> = match given {
             Some(roots) => {
@@ -247,9 +261,11 @@ impl Config {
         for root in &roots {
             server::check_root(root).map_err(|error| ConfigError::GuardedRoot(error.to_string()))?;
         }
-        let bold_roots = roots.iter().filter(|root| is_given && !can_be_project(root)).cloned().collect();
-        let http = typed.http.or(file.http);
-        let toolsets = match typed.toolsets.or(file.toolsets) {
+        let broad_roots = roots.iter().filter(|root| is_given && !can_be_project(root)).cloned().collect();
+        let http = server.http.filter(|_| sources.is_server);
+        let names = toolsets.toolsets;
+        let read_only = toolsets.read_only.unwrap_or(false);
+        let toolsets = match names {
             None if http.is_some() => Toolset::DEFAULT_HTTP.to_vec(),
             None => Toolset::DEFAULT.to_vec(),
             Some(names) => names
@@ -257,25 +273,24 @@ impl Config {
                 .map(|name| name.trim().parse().map_err(ConfigError::Toolset))
                 .collect::<Result<_, _>>()?,
         };
-        let seal_key = typed.seal_key.or(file.seal_key);
         Ok(Self {
             roots,
-            broad_roots: bold_roots,
+            broad_roots,
             toolsets,
-            read_only: typed.read_only.or(file.read_only).unwrap_or(false),
+            read_only,
             http,
-            server_name: typed.server_name.or(file.server_name).unwrap_or_else(|| "fluxway".to_owned()),
-            envelope_errors: match typed.envelope_errors.or(file.envelope_errors) {
+            server_name: server.server_name.unwrap_or_else(|| "fluxway".to_owned()),
+            envelope_errors: match server.envelope_errors {
                 None | Some(EnvelopeDocument::Protocol) => EnvelopeErrors::Protocol,
                 Some(EnvelopeDocument::ToolsReference) => EnvelopeErrors::ToolsReference,
             },
-            envelope_citations: match typed.envelope_citations.or(file.envelope_citations) {
+            envelope_citations: match server.envelope_citations {
                 None | Some(Citations::Strings) => CitationFormat::Strings,
                 Some(Citations::Objects) => CitationFormat::Objects,
             },
-            documents: documents::resolve(typed.docs, file.docs),
-            plain_prompts: typed.plain_prompts.or(file.plain_prompts).unwrap_or(false),
-            log: match typed.log.or(file.log).unwrap_or(LogVerbosity::Warn) {
+            documents: docs.into(),
+            plain_prompts: prompts.plain_prompts.unwrap_or(false),
+            log: match log.log.unwrap_or(LogVerbosity::Warn) {
                 LogVerbosity::Off => LevelFilter::OFF,
                 LogVerbosity::Error => LevelFilter::ERROR,
                 LogVerbosity::Warn => LevelFilter::WARN,
@@ -283,13 +298,13 @@ impl Config {
                 LogVerbosity::Debug => LevelFilter::DEBUG,
                 LogVerbosity::Trace => LevelFilter::TRACE,
             },
-            log_format: typed.log_format.or(file.log_format).unwrap_or_default(),
-            language: match typed.lang.or(file.lang) {
+            log_format: server.log_format.unwrap_or_default(),
+            language: match server.lang {
                 None | Some(Lang::En) => Locale::English,
                 Some(Lang::De) => Locale::German,
             },
-            serving: ServingSettings::resolve(typed.serve, file.serve, sources.data_dir.clone())?,
-            interactive: InteractiveSettings::resolve(&typed.flow, &file.flow),
+            serving: ServingSettings::resolve(serve, sources.data_dir.clone())?,
+            interactive: InteractiveSettings::resolve(&flow),
             seal: match seal_key {
                 None => None,
                 Some(text) => Some(Seal::parse(text.expose_secret()).ok_or(ConfigError::Seal)?),
@@ -297,7 +312,6 @@ impl Config {
         })
     }
 
-    /// The server that these settings describe, as far as they do.
     pub(crate) fn app_builder(&mut self) -> server::AppBuilder {
         server::App::builder()
             .name(std::mem::take(&mut self.server_name))
@@ -310,63 +324,75 @@ impl Config {
             .seal(self.seal.take())
     }
 
-    /// Logs what whoever starts a server should know about its folders.
     pub(crate) fn warn_about_roots(&self) {
         for root in &self.broad_roots {
             let root = root.display();
-            tracing::warn!(%root, "tools may read all of this folder, which is more than a project; name a smaller one");
+            tracing::warn!(%root, "tools may read this whole folder; pass --root with the folder of one repository");
         }
         if self.roots.is_empty() {
             tracing::warn!(
-                "no folder to work in: none is named, and where this was started is no project; pass --root DIR"
+                "no folder to work in: the current folder cannot be a repository; pass --root DIR"
             );
         }
     }
 
-    /// Whoever calls from this machine.
     pub(crate) fn local_user(&self) -> server::Principal {
-        // Over HTTP anybody on this machine can ask: without keys nobody is known well enough to write.
+        // Over HTTP every program on this machine can call: without a key, callers may only read.
         let may_write = !self.read_only && self.http.is_none();
         server::Principal::local_user(if may_write { server::Scope::Execute } else { server::Scope::Read })
     }
 }
 
-/// Every setting: its name in the file, its flag, its variable, what it does.
-fn setting_rows() -> Vec<[String; 4]> {
-    let command = crate::args::Args::command();
-    let mut rows: Vec<[String; 4]> = command
-        .get_arguments()
-        .filter(|arg| arg.get_env().is_some())
-        .map(|arg| {
-            let flag = arg.get_long().unwrap_or_default();
+/// A setting, as users write it.
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "docs/configuration.md, which a test writes, has all of it")
+)]
+struct SettingRow {
+    /// In the file; empty if it cannot stand there.
+    name: String,
+    flag: String,
+    variable: String,
+    help: String,
+}
+
+fn setting_rows() -> Vec<SettingRow> {
+    let config = crate::args::Args::command();
+    let config = config.get_arguments().filter(|arg| arg.get_id() == "config");
+    let settings = all_settings();
+    let mut rows: Vec<SettingRow> = config
+        .chain(settings.get_arguments())
+        .filter_map(|arg| {
+            let (flag, variable) = (arg.get_long()?, arg.get_env()?);
             let name = match arg.get_help_heading() {
-                Some(serving::HEADING) => format!("serve.{flag}"),
+                Some(heading) if serving::HEADINGS.contains(&heading) => format!("serve.{flag}"),
                 Some(documents::HEADING) => format!("docs.{flag}"),
                 Some(interactive::HEADING) => flag.replacen("flow-", "flow.", 1),
                 // The file cannot name another file.
                 _ if flag == "config" => String::new(),
                 _ => flag.to_owned(),
             };
-            let variable = arg.get_env().map(|env| env.to_string_lossy().into_owned()).unwrap_or_default();
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-            [name, format!("--{flag}"), variable, help]
+            let variable = variable.to_string_lossy().into_owned();
+            Some(SettingRow { name, flag: format!("--{flag}"), variable, help })
         })
         .collect();
-    // Secrets are no flags.
-    let seal_key = "The key that interactive sessions are encrypted with, in the database and in tokens: 32 bytes as base64 or \
-                    hexadecimal. Several, separated by commas: the first encrypts, all of them decrypt [default: drawn once and \
-                    kept in the database]";
+    // Secrets are not flags.
+    let seal_key = "Key that encrypts interactive sessions, in the database and in tokens: 32 bytes as base64 or hexadecimal. \
+                    Several may be given, separated by commas: the first encrypts, all decrypt [default: generated once and \
+                    stored in the database]";
     for (name, variable, help) in [
-        ("seal-key", "FLUXWAY_SEAL_KEY", seal_key),
-        ("serve.key-pepper", "FLUXWAY_KEY_PEPPER", serving::PEPPER_HELP),
+        ("seal-key", SEAL_KEY_VARIABLE, seal_key),
+        ("serve.key-pepper", PEPPER_VARIABLE, serving::PEPPER_HELP),
     ] {
-        rows.push([name.to_owned(), String::new(), variable.to_owned(), help.to_owned()]);
+        rows.push(SettingRow {
+            name: name.to_owned(),
+            flag: String::new(),
+            variable: variable.to_owned(),
+            help: help.to_owned(),
+        });
     }
     rows
-}
-
-fn environment_variables() -> Vec<String> {
-    setting_rows().into_iter().map(|[_, _, variable, _]| variable).collect()
 }
 
 #[cfg(test)]

@@ -1,32 +1,36 @@
-//! The binary `fluxway`: parse, resolve, wire together, exit. It takes no decisions of its own.
+//! The binary `fluxway`: parses the command line, resolves the settings and runs a command.
 
 mod args;
 mod commands;
 mod config;
 mod exit;
+mod help;
 mod logging;
 mod styling;
+mod suggest;
 mod table;
 mod terminal;
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
 use args::{Args, Command};
-use config::Config;
+use config::{Config, ConfigSources};
 use exit::CommandError;
 
-/// A server makes many small things on one thread and drops them on another. glibc's allocator takes a fifth of the time of
-/// a call for that, and musl's more (docs/decisions/0017-allocator.md).
+/// The server allocates on one thread and frees on another, which costs a fifth of a call with glibc's allocator and more
+/// with musl's (docs/decisions/0017-allocator.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let words = with_default_command(std::env::args_os().collect());
+    let args = match Args::try_parse_from(&words) {
         Ok(args) => args,
-        Err(error) => return exit::report_usage_error(&error),
+        Err(error) => return exit::report_usage_error(&error, &words),
     };
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
@@ -34,34 +38,71 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: Args) -> Result<(), CommandError> {
-    let command = match args.command {
-        Some(command) => command,
-        None if std::io::stdin().is_terminal() => {
-            // Somebody typed the bare name: a server that waits in silence would be no answer.
-            return exit::print(&Args::command().render_help().to_string());
+/// `fluxway` and `fluxway --root DIR` mean `fluxway serve`: that is how clients register a server. Typed on a terminal, the
+/// bare name gets the help: a server that waits in silence would look broken.
+fn with_default_command(mut words: Vec<OsString>) -> Vec<OsString> {
+    let mut at = 1;
+    while let Some(word) = words.get(at).and_then(|word| word.to_str()) {
+        match word {
+            "--config" | "--log" => at += 2,
+            _ if word.starts_with("--config=") || word.starts_with("--log=") => at += 1,
+            _ => break,
         }
-        None => Command::Serve,
+    }
+    let word = match words.get(at).and_then(|word| word.to_str()) {
+        None if std::io::stdin().is_terminal() => "-h",
+        None => "serve",
+        Some("-h" | "--help" | "-V" | "--version") => return words,
+        Some(word) if word.starts_with('-') => "serve",
+        Some(_) => return words,
     };
+    words.insert(at.min(words.len()), word.into());
+    words
+}
+
+fn run(args: Args) -> Result<(), CommandError> {
+    let Some(command) = args.command else { return Ok(()) };
     if let Command::Completions { shell } = command {
         return commands::completions::run(shell);
     }
-    let sources = config::ConfigSources::gather(args.settings, args.config)?;
+    let mut layer = command.settings();
+    layer.log = args.log;
+    let is_server = matches!(command, Command::Serve(_));
+    let sources = ConfigSources::gather(layer, args.config, is_server)?;
     let config = Config::resolve(&sources)?;
     logging::init(&config);
     match command {
-        Command::Serve => commands::serve::run(config, sources),
-        Command::Tools { json } => commands::tools::run(config, json),
-        Command::Call { tool, rest } => commands::call::run(config, &tool, rest),
+        Command::Serve(_) => commands::serve::run(config, sources),
+        Command::Tools(args) => commands::tools::run(config, args.json),
+        Command::Call(args) => commands::call::run(config, &args.tool, args.rest),
         Command::Faq(args) => commands::faq::run(config, &args),
         Command::Index(args) => commands::index::run(&args),
         Command::Integrate(args) => commands::integrate::run(config, &args),
         Command::Plan(args) => commands::plan::plan(config, args),
         Command::Apply(args) => commands::plan::apply(config, args),
         Command::Undo(args) => commands::plan::undo(config, args),
-        Command::Keys(command) => commands::keys::run(config, command),
-        Command::Projects(command) => commands::projects::run(&config, command),
-        Command::Demo => commands::demo::run(),
+        Command::Keys { command, .. } => commands::keys::run(config, command),
+        Command::Projects { command, .. } => commands::projects::run(&config, command),
+        Command::Demo { full } => commands::demo::run(full),
         Command::Completions { .. } => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_without_a_command_are_those_of_serve() {
+        for (line, expected) in [
+            ("fluxway --root x", "fluxway serve --root x"),
+            ("fluxway --log debug --http localhost:1", "fluxway --log debug serve --http localhost:1"),
+            ("fluxway --config=a call b", "fluxway --config=a call b"),
+            ("fluxway --version", "fluxway --version"),
+            ("fluxway tools --json", "fluxway tools --json"),
+        ] {
+            let words = line.split(' ').map(Into::into).collect();
+            assert_eq!(with_default_command(words).join(" ".as_ref()), expected);
+        }
     }
 }

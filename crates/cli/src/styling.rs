@@ -1,6 +1,7 @@
 //! What a terminal is sent: harmless, and in colour where that is welcome.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use rustix::termios::tcgetwinsize;
 
@@ -19,11 +20,27 @@ pub(crate) fn is_dumb() -> bool {
     matches!(env_var("TERM").as_str(), "" | "dumb")
 }
 
-/// How many columns a line on stdout has: those of the terminal, or as many as `COLUMNS` says where there is none. Without
-/// both, whoever reads it can have lines of any length.
+/// Columns of the terminal on stdout, or `COLUMNS` if stdout is no terminal. Without both, lines are not wrapped.
 pub(crate) fn stdout_columns() -> Option<usize> {
-    let size = tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
-    size.or_else(|| env_var("COLUMNS").parse().ok()).filter(|columns| *columns > 0)
+    terminal_columns(io::stdout()).or_else(|| env_var("COLUMNS").parse().ok()).filter(|columns| *columns > 0)
+}
+
+fn stderr_columns() -> Option<usize> {
+    terminal_columns(io::stderr())
+}
+
+fn terminal_columns(stream: impl AsFd) -> Option<usize> {
+    tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// A message for stderr: wrapped to the terminal, its label in colour.
+pub(crate) fn render_notice(text: &str) -> String {
+    render_message(text, use_colour_on_stderr(), stderr_columns().unwrap_or(usize::MAX))
+}
+
+/// A page for stdout: wrapped to the terminal, with diffs and labels in colour.
+pub(crate) fn render_page(text: &str) -> String {
+    render_message(text, use_colour_on_stdout(), stdout_columns().unwrap_or(usize::MAX))
 }
 
 fn is_colour_allowed() -> bool {
@@ -70,7 +87,7 @@ pub(crate) fn sanitize_for_terminal(text: &str) -> String {
     shown
 }
 
-/// stderr for logs: names and texts in them may be anybody's, and a terminal obeys what it is sent.
+/// stderr for logs, made harmless: they contain names of files and clients, and a terminal obeys control sequences.
 pub(crate) struct LogWriter {
     is_terminal: bool,
 }
@@ -97,31 +114,38 @@ impl Write for LogWriter {
     }
 }
 
-/// Text that is less important than the rest.
 pub(crate) fn dim(text: &str, coloured: bool) -> String {
     colourize(text, if coloured { "2" } else { "" })
+}
+
+pub(crate) fn bold(text: &str, coloured: bool) -> String {
+    colourize(text, if coloured { "1" } else { "" })
 }
 
 fn colourize(text: &str, colour: &str) -> String {
     if colour.is_empty() { text.to_owned() } else { format!("\x1b[{colour}m{text}\x1b[0m") }
 }
 
-/// Markdown for a terminal, each line made harmless: headings stand out, and code stands back from them.
-pub(crate) fn render_markdown(text: &str, coloured: bool) -> String {
+/// Markdown for a terminal: headings stand out, prose is wrapped, code and tables stay as they are.
+pub(crate) fn render_markdown(text: &str, coloured: bool, width: usize) -> String {
     let mut in_code = false;
     let mut shown = String::new();
     for line in text.lines() {
         let is_fence = line.trim_start().starts_with("```");
         in_code ^= is_fence;
-        let line_shown = line.split('\t').map(escape_controls).collect::<Vec<_>>().join("\t");
-        let colour = match line.as_bytes() {
-            _ if is_fence => "2",
-            _ if in_code => "36",
-            [b'#', ..] => "1",
-            _ => "",
+        let (colour, wraps) = match line.as_bytes() {
+            _ if is_fence => ("2", false),
+            _ if in_code => ("36", false),
+            [b'#', ..] => ("1", true),
+            [b'|', ..] => ("", false),
+            _ => ("", true),
         };
-        shown.push_str(&colourize(&line_shown, if coloured { colour } else { "" }));
-        shown.push('\n');
+        let colour = if coloured { colour } else { "" };
+        for part in if wraps { wrap_hanging(line, width) } else { vec![line.to_owned()] } {
+            let part = part.split('\t').map(escape_controls).collect::<Vec<_>>().join("\t");
+            shown.push_str(&colourize(&part, colour));
+            shown.push('\n');
+        }
     }
     shown
 }
@@ -136,8 +160,8 @@ pub(crate) fn render_diff(text: &str, coloured: bool) -> String {
     text.lines().map(|line| render_diff_line(line, coloured)).collect()
 }
 
-/// A text for people, each line made harmless. Lines of diffs in it are coloured if that is welcome; others are wrapped
-/// between words.
+/// A text for people: diffs are coloured and never wrapped, other lines are wrapped between words, and a label such as
+/// `warning:` at the beginning of a line gets its colour. Every line is made harmless.
 pub(crate) fn render_message(text: &str, coloured: bool, width: usize) -> String {
     let mut hunk = HunkCounter::default();
     let mut lines = text.lines().peekable();
@@ -150,20 +174,82 @@ pub(crate) fn render_message(text: &str, coloured: bool, width: usize) -> String
         in_head = begins;
         if is_diff {
             shown.push_str(&render_diff_line(line, coloured));
-        } else {
-            for part in wrap(line, width) {
-                shown.push_str(&render_diff_line(&part, false));
+            continue;
+        }
+        let label = label_style(line).filter(|_| coloured);
+        for (number, part) in wrap_hanging(line, width).iter().enumerate() {
+            let part = render_diff_line(part, false);
+            match label {
+                Some((length, colour)) if number == 0 => {
+                    let (label, rest) = part.split_at(length.min(part.len()));
+                    shown.push_str(&colourize(label, colour));
+                    shown.push_str(rest);
+                }
+                _ => shown.push_str(&part),
             }
         }
     }
     shown
 }
 
+/// Words at the beginning of a line that say how to take it, with their colours.
+const LABELS: [(&str, &str); 11] = [
+    ("error:", "31"),
+    ("blocked:", "31"),
+    ("failed:", "31"),
+    ("warning:", "33"),
+    ("skipped:", "33"),
+    ("stopped:", "33"),
+    ("passed:", "32"),
+    ("note:", "34"),
+    ("hint:", "36"),
+    ("needed:", "36"),
+    ("check:", "35"),
+];
+
+/// The length of a line's label, and its colour.
+fn label_style(line: &str) -> Option<(usize, &'static str)> {
+    LABELS.iter().find(|(label, _)| line.starts_with(label)).map(|(label, colour)| (label.len(), *colour))
+}
+
+/// Wraps a line so that what follows is indented like it: a list item under its text, a labelled line by two. A command to
+/// copy stays in one piece.
+pub(crate) fn wrap_hanging(line: &str, width: usize) -> Vec<String> {
+    let body = line.trim_start();
+    let indent = line.len() - body.len();
+    if indent >= 2
+        && ["fluxway ", "$ ", "cd ", "uv ", "pip ", "claude "].iter().any(|start| body.starts_with(start))
+    {
+        return vec![line.to_owned()];
+    }
+    let hanging = match body.as_bytes() {
+        [b'-' | b'*', b' ', ..] => indent + 2,
+        _ if label_style(line).is_some() => indent + 2,
+        _ => indent,
+    };
+    // A terminal that is too narrow for the indent gets none.
+    let hanging = if hanging + 20 > width { 0 } else { hanging };
+    let hanging = " ".repeat(hanging);
+    let mut options = wrap_options(width).subsequent_indent(&hanging);
+    if line.is_ascii() {
+        // Unicode allows breaks after a slash; a path that is broken cannot be copied.
+        options = options.word_separator(textwrap::WordSeparator::AsciiSpace);
+    }
+    textwrap::wrap(line, options).into_iter().map(Into::into).collect()
+}
+
+fn wrap_options<'a>(width: usize) -> textwrap::Options<'a> {
+    // Not at hyphens: `Ctrl-C` is one word. Not inside of words: a path or a command that is cut cannot be copied.
+    textwrap::Options::new(width.max(1))
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
+        .break_words(false)
+}
+
 /// A text in lines of at most `width` columns, broken between words.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    // Not at hyphens: `Ctrl-C` is one word.
-    let options = textwrap::Options::new(width.max(1)).word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::wrap(text, options).into_iter().map(Into::into).collect()
+    // Where lines are drawn over, one that the terminal breaks would spoil the drawing.
+    textwrap::wrap(text, wrap_options(width).break_words(true)).into_iter().map(Into::into).collect()
 }
 
 fn render_diff_line(line: &str, coloured: bool) -> String {
@@ -254,6 +340,22 @@ mod tests {
         let shown = sanitize_for_terminal(&value.to_string());
         assert!(shown.is_ascii(), "{shown}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+    }
+
+    #[test]
+    fn lines_are_wrapped_under_their_text() {
+        for (line, width, expected) in [
+            ("warning: one two three four five", 24, "warning: one two three\n  four five\n"),
+            ("  - one two three four five six", 24, "  - one two three four\n    five six\n"),
+            ("  plain words that go on and on", 24, "  plain words that go on\n  and on\n"),
+            ("  fluxway apply 0123456789abcdef", 24, "  fluxway apply 0123456789abcdef\n"),
+            ("/a/very/long/path/that/is/not/cut", 24, "/a/very/long/path/that/is/not/cut\n"),
+            ("\n", 24, "\n"),
+        ] {
+            assert_eq!(render_message(line, false, width), expected);
+        }
+        let coloured = render_message("warning: one two three four five", true, 24);
+        assert_eq!(coloured, "\x1b[33mwarning:\x1b[0m one two three\n  four five\n");
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Prompter {
     }
 }
 
-/// Whether there is somebody to see it, on a screen where a line can be written over.
+/// Whether stderr is a terminal on which a line can be overwritten.
 pub(crate) fn shows_progress() -> bool {
     io::stderr().is_terminal() && !styling::is_dumb()
 }

@@ -1,8 +1,8 @@
-//! The functions that act as an agent, and the routes that lead to them.
+//! Finds the functions that act as an agent, and the routes that lead to them.
 //!
-//! A function acts as an agent if a call into a model library can be reached from it and it is itself reached from a
-//! route or an entry point. Of a chain of such functions the agent is the outermost that is not merely the route's
-//! handler: that is what one would call with a question.
+//! A function acts as an agent if it leads to a call into a model library and is itself reachable from a
+//! route or an entry point. In a chain of such functions, the agent is the outermost one that is not merely a
+//! route handler: it is the one to call with a question.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,6 @@ use crate::rules::{LibraryRole, RULES};
 use crate::source_cache::SourceCache;
 use crate::symbols::NodeId;
 
-/// The most files that are followed, and that each project contributes to begin with.
 const MAX_FOLLOWED_FILES: usize = 1500;
 const MAX_START_FILES_PER_PROJECT: usize = 150;
 const MAX_AGENTS: usize = 50;
@@ -41,12 +40,12 @@ pub(crate) fn find_agents(
     agents.truncate(MAX_AGENTS);
     routes.truncate(MAX_ROUTES);
     for (what, all, shown) in left_out.into_iter().filter(|(_, all, shown)| all > shown) {
-        sources.omissions.insert(format!("{shown} of {all} {what} are named"));
+        sources.omissions.insert(format!("{shown} of {all} {what} are listed"));
     }
     (agents, routes)
 }
 
-/// Files from which agents may be reached, or in which they may be.
+/// Files that may contain agents or lead to them.
 fn starting_files(
     files: &[Vec<&FileRecord>],
     entries: &[Vec<EntryPoint>],
@@ -61,14 +60,14 @@ fn starting_files(
             !path_role::is_test(&file.path) && (0..RULES.len()).any(mentions)
         };
         let mut paths: Vec<&str> = own.iter().filter(interesting).map(|file| file.path.as_str()).collect();
-        // They come sorted by path, and stay so within a rank.
+        // The input is sorted by path and the sort is stable, so paths stay sorted within a rank.
         paths.sort_by_cached_key(|path| path_role::entry_point_rank(path));
         begin.extend(paths.into_iter().take(MAX_START_FILES_PER_PROJECT).map(str::to_owned));
     }
     begin
 }
 
-/// Looks at these files, and at those they import, and so on.
+/// Loads these files and, transitively, the files they import.
 fn load_imported_files(sources: &mut SourceCache<'_>, begin: Vec<String>) {
     let mut open = begin;
     let mut known: BTreeSet<String> = BTreeSet::new();
@@ -119,7 +118,7 @@ impl AgentFinder<'_, '_, '_> {
                 }
             }
         }
-        // What nothing leads to may still be the agent of a library.
+        // In a library, the agent function may have no caller.
         let direct: Vec<NodeId> = self.graph.model_calls.keys().copied().collect();
         let aside = |node: &NodeId| path_role::is_example_or_test(self.graph.path(*node));
         if self.agents.is_empty() {
@@ -129,7 +128,7 @@ impl AgentFinder<'_, '_, '_> {
         }
         let mut agents: Vec<Agent> = self.agents.into_values().collect();
         agents.sort_by_cached_key(|agent| {
-            // A route has a method before its path; a file has none.
+            // A route is `METHOD path`; a file path has no space.
             let by_route = agent.reached_from.as_ref().is_some_and(|from| from.contains(' '));
             (
                 path_role::is_example_or_test(&agent.path),
@@ -142,7 +141,7 @@ impl AgentFinder<'_, '_, '_> {
         (agents, found)
     }
 
-    /// What runs when a file is started.
+    /// The nodes that run when a file is executed.
     fn startup_nodes(&self, file: usize) -> Vec<NodeId> {
         let functions = self.graph.files[file].source.functions.iter().enumerate();
         let starts =
@@ -151,7 +150,7 @@ impl AgentFinder<'_, '_, '_> {
         std::iter::once(NodeId { file, function: None }).chain(starts).collect()
     }
 
-    /// The outermost function on the way from a root to a model.
+    /// The outermost function on the path from a root to a model call.
     fn outermost_agent_function(&self, root: NodeId, handlers: &BTreeSet<NodeId>) -> Option<NodeId> {
         let mut seen = BTreeSet::new();
         let mut open = vec![root];
@@ -174,7 +173,7 @@ impl AgentFinder<'_, '_, '_> {
         None
     }
 
-    /// A function within a function is known by the outermost: only that one can be called from elsewhere.
+    /// Replaces a nested function by the outermost one, which is the only one callable from elsewhere.
     fn outermost_function(&self, node: NodeId) -> NodeId {
         let mut at = node;
         while let Some(outer) = self.graph.function(at).and_then(|function| function.outer) {
@@ -216,7 +215,7 @@ impl AgentFinder<'_, '_, '_> {
         name
     }
 
-    /// The functions between an agent and the model, and those that the model may call.
+    /// The functions between an agent and the model, and the tools that the model may call.
     fn agent_functions(&self, agent: NodeId) -> Vec<AgentFunction> {
         let mut seen = BTreeSet::from([agent]);
         let mut open = vec![agent];
@@ -240,7 +239,8 @@ impl AgentFinder<'_, '_, '_> {
                 }
             }
         }
-        // Tools are listed, not called: those in the files that take part.
+        // Tools are passed to the model, not called, so they have no edges: collect them from the files
+        // involved.
         let files: BTreeSet<usize> = seen.iter().map(|node| node.file).collect();
         for file in files {
             for (at, function) in self.graph.files[file].source.functions.iter().enumerate() {
@@ -271,7 +271,7 @@ impl AgentFinder<'_, '_, '_> {
         AgentFunction { path, line: function.line, name, role: does, is_generator }
     }
 
-    /// The nearest call into a model that a function leads to.
+    /// The nearest model call that a function leads to.
     fn nearest_model_call(&self, node: NodeId) -> Option<(NodeId, &ModelCall)> {
         let mut seen = BTreeSet::new();
         let mut open = std::collections::VecDeque::from([node]);
@@ -310,13 +310,13 @@ impl AgentFinder<'_, '_, '_> {
     }
 }
 
-/// Decorators by which a function is offered to a model.
+/// Decorators that register a function as a tool.
 fn is_tool_decorator(callee: &str) -> bool {
     let name = callee.rsplit('.').next().unwrap_or(callee);
     matches!(name, "tool" | "function_tool" | "tool_plain" | "kernel_function" | "llm_tool" | "ai_function")
 }
 
-/// Functions that only set things going.
+/// Functions that only start something else.
 fn is_startup_function(name: &str) -> bool {
     matches!(
         name,

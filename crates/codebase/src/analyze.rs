@@ -1,4 +1,4 @@
-//! The whole analysis, from a folder to a profile.
+//! The complete analysis, from a folder to a profile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -20,22 +20,19 @@ use crate::rules::LibraryRole;
 use crate::source;
 use crate::source_cache::SourceCache;
 
-/// What is to be analysed, and how.
 pub struct AnalysisRequest<'a> {
-    /// The folder.
     pub tree: &'a Tree,
-    /// Which source files count. A project counts if one of its own files does.
+    /// Selects source files. A project is included if one of its files is.
     pub globs: GlobFilter,
-    /// Whether source files are read, or only what is needed to find frameworks.
+    /// Whether to read all source files, or only what is needed to detect frameworks.
     pub scan_depth: ScanDepth,
-    /// Where to stop.
     pub limits: Limits,
-    /// Files that are worth a look, if they are there.
+    /// Additional files to parse, if they exist.
     pub extra_paths: Vec<String>,
 }
 
 impl<'a> AnalysisRequest<'a> {
-    /// The whole tree, with the usual limits.
+    /// The whole tree, with default limits.
     pub fn new(tree: &'a Tree, scan_depth: ScanDepth) -> Self {
         Self {
             tree,
@@ -47,11 +44,10 @@ impl<'a> AnalysisRequest<'a> {
     }
 }
 
-/// Lines from which a repository is large.
 const LARGE_REPOSITORY_LINES: u64 = 100_000;
 
-/// Analyses a tree. Parsers need a large stack, so the work is done on a thread that has one; that it cannot be had is
-/// the only error.
+/// Analyses a tree. Parsers need a large stack, so the work runs on a separate thread; the only error is a
+/// failure to start it.
 pub fn analyze(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> io::Result<Profile> {
     source::run_with_parser_stack(|| run_analysis(request, budget))
 }
@@ -59,7 +55,7 @@ pub fn analyze(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> io::Result
 fn run_analysis(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> Profile {
     let survey =
         FileInventory::scan(request.tree, request.scan_depth, &request.globs, request.limits, budget);
-    // In a small tree it is all over before anybody could read this.
+    // A small tree is done before progress could be displayed.
     let tell = |step: u64, what: &str| {
         if survey.file_count >= 1024 {
             budget.report_progress(survey.file_count + step, what);
@@ -73,7 +69,7 @@ fn run_analysis(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> Profile {
         projects.retain(&counted);
     }
     let files = group_files_by_project(&survey, &projects);
-    tell(2, "looking at code");
+    tell(2, "parsing code");
     let mut sources = SourceCache::new(request.tree, &survey, &projects, budget);
     let mut chosen = framework_detection::select_files_to_parse(&sources, &files);
     chosen.extend(files.iter().flat_map(|own| entry_points::entry_point_candidates(own)));
@@ -111,13 +107,13 @@ fn run_analysis(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> Profile {
         redactor: sources.redactor,
     };
     if projects.is_truncated {
-        profile.omissions.insert("there are more manifests than are read".to_owned());
+        profile.omissions.insert("not all manifests were read: there are too many".to_owned());
     }
     profile.risks = assess_risks(&profile, &projects);
     profile
 }
 
-/// The limits that were met by the scan, and by what came after it.
+/// The limits hit by the scan and by the later steps.
 fn limits_hit(inventory: &FileInventory, budget: &WorkBudget) -> BTreeSet<LimitHit> {
     let mut cuts = inventory.limits_hit.clone();
     if budget.is_cancelled() {
@@ -128,7 +124,7 @@ fn limits_hit(inventory: &FileInventory, budget: &WorkBudget) -> BTreeSet<LimitH
     cuts
 }
 
-/// The frameworks and entry points of each project, as far as there is time.
+/// The frameworks and entry points of each project, until the budget is used up.
 fn detect_frameworks_and_entry_points(
     sources: &SourceCache<'_>,
     files: &[Vec<&FileRecord>],
@@ -145,7 +141,7 @@ fn detect_frameworks_and_entry_points(
     files.iter().enumerate().map(one).unzip()
 }
 
-/// The files of each project; those of none come last.
+/// The files of each project; the last group contains files without a project.
 fn group_files_by_project<'s>(
     inventory: &'s FileInventory,
     projects: &ProjectSet,
@@ -155,7 +151,7 @@ fn group_files_by_project<'s>(
     for file in &inventory.files {
         let folder = crate::manifest::parent_folder(&file.path);
         let at = match last {
-            // Files are sorted, so the next one is mostly in the same folder.
+            // Files are sorted, so the next one is usually in the same folder.
             Some((known, at)) if known == folder => at,
             _ => projects.innermost_project(&file.path).unwrap_or(projects.all.len()),
         };
@@ -200,7 +196,7 @@ fn collect_managers(projects: &ProjectSet) -> Vec<(PackageManager, Evidence)> {
     found
 }
 
-/// Those of the product first, then those beside it.
+/// Entry points of the product first, then those of examples and tests.
 fn merge_entry_points(entries: &[Vec<EntryPoint>]) -> Vec<EntryPoint> {
     let mut all: Vec<EntryPoint> = entries.iter().flatten().cloned().collect();
     all.sort_by_cached_key(|point| {

@@ -1,4 +1,4 @@
-//! Who calls whom, and which calls go into a language model.
+//! Call graph of the parsed files, with the calls into language model libraries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -10,7 +10,7 @@ use crate::source::{CallArgument, CallSite};
 use crate::source_cache::SourceCache;
 use crate::symbols::{IndexedFile, NodeId, SymbolIndex, type_names};
 
-/// A call into a library for language models.
+/// A call into a language model library.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelCall {
     pub(crate) rule: RuleId,
@@ -18,7 +18,6 @@ pub(crate) struct ModelCall {
     pub(crate) callee: String,
 }
 
-/// The calls of all files that take part.
 pub(crate) struct CallGraph<'l, 'a> {
     symbols: SymbolIndex<'l, 'a>,
     edges: BTreeMap<NodeId, BTreeSet<NodeId>>,
@@ -33,7 +32,7 @@ impl<'l, 'a> Deref for CallGraph<'l, 'a> {
     }
 }
 
-/// Methods that make a model work, in all the libraries that are known.
+/// Methods that invoke a model, across all known libraries.
 #[rustfmt::skip] // a list, not a column
 const MODEL_CALL_METHODS: &[&str] = &[
     "run", "run_sync", "run_async", "run_live", "run_stream", "run_streamed", "runSync", "iter", "invoke", "ainvoke",
@@ -45,7 +44,7 @@ const MODEL_CALL_METHODS: &[&str] = &[
     "send_message_stream", "sendMessage", "sendMessageStream", "predict", "apredict", "streamVNext", "generateVNext",
 ];
 
-/// Ends of calls that are about a model whoever makes them.
+/// Suffixes that identify a model call regardless of the object.
 #[rustfmt::skip]
 const MODEL_CALL_SUFFIXES: &[&str] = &[
     ".chat.completions.create", ".beta.chat.completions.parse", ".chat.completions.parse", ".responses.create",
@@ -75,7 +74,7 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         self.edges.get(&node).into_iter().flatten().copied()
     }
 
-    /// Everything from which a call into a model can be reached.
+    /// All nodes from which a model call can be reached.
     pub(crate) fn nodes_reaching_model(&self) -> BTreeSet<NodeId> {
         let mut callers: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
         for (from, to) in self.edges.iter().flat_map(|(from, all)| all.iter().map(move |to| (*from, *to))) {
@@ -96,7 +95,7 @@ impl<'l, 'a> CallGraph<'l, 'a> {
     fn add_file_edges(&mut self, file: usize) {
         let source = self.files[file].source;
         for (inner, function) in source.functions.iter().enumerate() {
-            // A function within a function is taken to be called by it.
+            // A nested function is assumed to be called by the enclosing one.
             if let Some(outer) = function.outer {
                 let to = NodeId { file, function: Some(inner) };
                 self.edges.entry(NodeId { file, function: Some(outer) }).or_default().insert(to);
@@ -113,7 +112,8 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         }
     }
 
-    /// What a call calls, and what it is handed: `add_node(call_model)`, `Depends(get_agent)`.
+    /// The function that is called, and functions passed as arguments: `add_node(call_model)`,
+    /// `Depends(get_agent)`.
     fn resolve_call_targets(&self, file: usize, call: &CallSite) -> Vec<NodeId> {
         let handed = call.arguments.iter().chain(call.keyword_arguments.iter().map(|(_, value)| value));
         let handed = handed.filter_map(|value| match value {
@@ -124,7 +124,8 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         self.resolve_function(file, call.within, &call.callee).into_iter().chain(handed).collect()
     }
 
-    /// A call in a function within a function is the outer one's as well: only that has a name for others.
+    /// Records a model call for the function and all enclosing ones: only the outermost can be called from
+    /// elsewhere.
     fn record_model_call(&mut self, file: usize, call: &CallSite, rule: RuleId) {
         let found = ModelCall { rule, line: call.line, callee: call.callee.clone() };
         let functions = &self.files[file].source.functions;
@@ -136,11 +137,11 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         self.model_calls.entry(NodeId { file, function: call.within }).or_insert(found);
     }
 
-    /// The library that a call makes a model work with, if it does.
+    /// The library that a call invokes a model with, if any.
     fn model_library_of_call(&self, file: usize, within: Option<usize>, callee: &str) -> Option<RuleId> {
         let verb = callee.rsplit('.').next()?.trim_end_matches("()");
         let is_known = MODEL_CALL_SUFFIXES.iter().any(|end| callee.ends_with(end));
-        // What the tree defines itself is followed, not judged.
+        // Functions defined in the tree are followed through the graph instead.
         if !(is_known || MODEL_CALL_METHODS.contains(&verb))
             || self.resolve_function(file, within, callee).is_some()
         {
@@ -150,7 +151,7 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         found.or_else(|| is_known.then(|| self.first_imported_model_library(file)).flatten())
     }
 
-    /// The model library that the object of a call comes from.
+    /// The model library that provides the object of a call.
     fn resolve_model_library(
         &self,
         file: usize,
@@ -196,7 +197,8 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         self.sources.resolve_library_name(path, *ecosystem, source, name).map(|(rule, _)| rule)
     }
 
-    /// The library that a class of the tree wraps, by what its methods make: `MyCrew().crew().kickoff()`.
+    /// The library that a class of the tree wraps, judging by what its methods call:
+    /// `MyCrew().crew().kickoff()`.
     fn library_of_class(&self, file: usize, class: &str) -> Option<RuleId> {
         let source = self.files[file].source;
         let is_own = |within: Option<usize>| {
@@ -211,7 +213,7 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             .find(|rule| RULES[*rule].role != LibraryRole::Web)
     }
 
-    /// The library of what a function of the tree gives back, guessed from what it makes.
+    /// The library of a function's return value, guessed from the calls in its body.
     fn library_of_return_value(&self, file: usize, function: &str) -> Option<RuleId> {
         let node = self.find_function(file, function, 2)?;
         let calls = self.files[node.file].source.calls.iter().filter(|call| call.within == node.function);

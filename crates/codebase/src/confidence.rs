@@ -1,50 +1,47 @@
-//! How sure a finding is.
+//! Confidence of a finding.
 //!
-//! Kinds of evidence are independent of each other, so the doubt that each leaves is multiplied: what is declared
-//! (0.25 left) and imported (0.35 left) is 0.91 sure. The whole is then weighed by how the project stands to the library
-//! and by where it was found. The numbers were set so that on real repositories the share of findings that are right
-//! lies within the documented bands; docs/analysis.md has the table.
+//! Kinds of evidence are treated as independent, so their residual doubts are multiplied: declared (0.25) and
+//! imported (0.35) yields a confidence of 0.91. The result is weighted by the dependency status and by the
+//! role of the project. The numbers were calibrated so that the share of correct findings on real
+//! repositories is within the documented bands; docs/analysis.md has the table.
 
 use std::collections::BTreeSet;
 
-/// A kind of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EvidenceKind {
     /// A manifest lists it.
     Declared,
     /// The product's code imports it.
     Imported,
-    /// The product's code makes its central object.
+    /// The product's code creates its central object.
     Constructed,
-    /// There is a file that only its users have.
+    /// A configuration file specific to the library exists.
     Configured,
-    /// Examples, scripts or documents of the project use it.
+    /// Examples, scripts or documentation of the project use it.
     UsedInExamples,
 }
 
-/// How a project stands to a library.
+/// How a project depends on a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DependencyStatus {
-    /// The program needs it.
     Required,
-    /// The program can do without it: an extra.
+    /// An optional extra.
     Optional,
-    /// Only those who work on the program need it: often a mock server, or a test.
+    /// A development dependency: often used for a mock server or a test.
     Development,
-    /// There is a manifest, and it does not list it: an integration with what others use.
+    /// Not listed in the manifest: often an integration for a library that users bring themselves.
     Undeclared,
-    /// There is no manifest that could list it.
+    /// There is no manifest.
     NoManifest,
 }
 
-/// Where a project stands in its repository.
+/// The role of a project in its repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProjectRole {
-    /// It is the product, or part of it.
+    /// The product, or a part of it.
     Product,
-    /// An example, a demonstration, a template.
+    /// An example, demo or template.
     Example,
-    /// A test.
     Test,
 }
 
@@ -66,7 +63,7 @@ pub(crate) fn confidence(
     place: ProjectRole,
 ) -> f64 {
     let counts = |kind: &&EvidenceKind| match **kind {
-        // That it is listed for something else than the program is in the standing already.
+        // Non-required declarations are already reflected in the status.
         EvidenceKind::Declared => standing == DependencyStatus::Required,
         _ => true,
     };
@@ -82,7 +79,7 @@ pub(crate) fn confidence(
         ProjectRole::Example => 0.6,
         ProjectRole::Test => 0.4,
     };
-    // A file alone may belong to anything, and what is only listed as an extra is hardly a sign.
+    // A configuration file alone may belong to anything, and a mere optional declaration is weak evidence.
     let weak = kinds.iter().all(|kind| matches!(kind, EvidenceKind::Configured)) || doubt > 0.99;
     let sure = if weak { 0.3 } else { 1.0 - doubt };
     (sure * by_standing * by_place * 100.0).round().min(99.0) / 100.0

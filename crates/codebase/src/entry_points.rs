@@ -1,4 +1,4 @@
-//! Where programs start, from evidence.
+//! Detects where programs start.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,9 @@ use crate::source::CallSite;
 use crate::source_cache::{AnalyzedFile, LibraryUse, SourceCache};
 
 const MAX_CONFIG_FILE_BYTES: u64 = 256 * 1024;
-/// The most programs that one file may declare.
 const MAX_PROGRAMS_PER_FILE: usize = 100;
 
-/// The entry points of one project. `files` are its own.
+/// The entry points of one project. `files` are the files of that project.
 pub(crate) fn detect_entry_points(
     sources: &SourceCache<'_>,
     project: Option<&DetectedProject>,
@@ -50,7 +49,7 @@ pub(crate) fn detect_entry_points(
     }
     found.add_page_scripts(sources, folder);
     found.add_from_code(sources, files);
-    // What others import is the way in only where nothing else is.
+    // A module meant to be imported counts as an entry point only if there is no other.
     if found.points.values().any(|point| point.kind != EntryPointKind::Imported) {
         found.points.retain(|_, point| point.kind != EntryPointKind::Imported);
     }
@@ -65,7 +64,7 @@ struct EntryPointCollector<'a> {
 
 impl EntryPointCollector<'_> {
     fn add(&mut self, path: &str, line: u32, kind: EntryPointKind, says: String, evidence: Evidence) {
-        // A document may have a script of its own, but that is not what the repository is for.
+        // Scripts in documentation and benchmarks are not the purpose of the repository.
         if path_role::is_test(path)
             || (path_role::is_docs_or_benchmark(path) && kind != EntryPointKind::Convention)
         {
@@ -89,7 +88,7 @@ impl EntryPointCollector<'_> {
         }
     }
 
-    /// What Cargo finds by itself, and Rails, Laravel and Symfony expect.
+    /// Files that Cargo, Rails, Laravel and Symfony find by convention.
     fn add_conventional(&mut self, manifest: &Manifest) {
         let folder = manifest.folder();
         let at = |name: &str| join_path(folder, name);
@@ -144,7 +143,7 @@ impl EntryPointCollector<'_> {
         }
     }
 
-    /// `<script type="module" src="/src/main.tsx">` in a page that a bundler starts from.
+    /// `<script type="module" src="/src/main.tsx">` in the HTML entry page of a bundler.
     fn add_page_scripts(&mut self, sources: &SourceCache<'_>, folder: &str) {
         let page = join_path(folder, "index.html");
         if !self.inventory.contains(&page) {
@@ -167,7 +166,7 @@ impl EntryPointCollector<'_> {
         }
     }
 
-    /// Files that make the application, and files that run something.
+    /// Files that create the application, and files that run something.
     fn add_from_code(&mut self, sources: &SourceCache<'_>, files: &[&FileRecord]) {
         for file in files {
             let path = file.path.as_str();
@@ -178,11 +177,11 @@ impl EntryPointCollector<'_> {
             let Some(seen) = sources.get(path) else { continue };
             if let Some(made) = seen.constructions.iter().find(|made| creates_application(made, seen)) {
                 let what = self.redactor.name(NameKind::Identifier, &made.text, path, made.line);
-                let says = format!("makes {what}(…)");
+                let says = format!("creates {what}(…)");
                 let evidence = Evidence::new(path, made.line, format!("calls {what}(…)"));
                 self.add(path, made.line, EntryPointKind::CreatesApplication, says, evidence);
             }
-            // Cargo knows its programs by their place.
+            // Rust programs are covered by Cargo's conventions.
             let main = seen.main_line.filter(|_| file.language != Some(Language::Rust));
             if let Some(line) = main.or_else(|| script_start_line(path, seen)) {
                 let evidence = Evidence::new(path, line, "has a main");
@@ -198,7 +197,7 @@ impl EntryPointCollector<'_> {
     }
 }
 
-/// Whether making this begins a program.
+/// Whether creating this object starts a program.
 fn creates_application(made: &LibraryUse, seen: &AnalyzedFile) -> bool {
     let rule = &RULES[made.rule];
     let calls = |verbs: &[&str]| {
@@ -206,21 +205,21 @@ fn creates_application(made: &LibraryUse, seen: &AnalyzedFile) -> bool {
         seen.source.as_ref().is_some_and(|source| source.calls.iter().any(verb))
     };
     match (rule.role, rule.ecosystem) {
-        // A factory is as good as the application: servers call it.
+        // A factory function counts like the application: servers call it.
         (LibraryRole::Web, Ecosystem::Python) => !made.in_method,
-        // Routers are made in functions all over a program; an application is made on top, or listens.
+        // Routers are created in functions anywhere; an application is created at the top level or listens.
         (LibraryRole::Web, Ecosystem::Node) => {
             let exports_it =
                 || seen.source.as_ref().is_some_and(|s| s.exports.iter().any(|name| name == "default"));
             match rule.name {
                 "nestjs" => true,
-                // Its routers are applications as well; the one that is served is handed out or served.
+                // Its routers are applications, too; the main one is served or is the default export.
                 "hono" => calls(&["listen", "serve", "fire", "handle"]) || made.at_top_level && exports_it(),
                 _ => made.at_top_level || calls(&["listen", "serve"]),
             }
         }
         (LibraryRole::Agent, Ecosystem::Node) => made.text == "Mastra",
-        // What the command `adk` looks for.
+        // The name that the `adk` command looks for.
         (LibraryRole::Agent, Ecosystem::Python) if rule.name == "google-adk" => {
             let is_root = |name: &String| name == "root_agent";
             seen.source.as_ref().is_some_and(|source| source.exports.iter().any(is_root))
@@ -229,7 +228,8 @@ fn creates_application(made: &LibraryUse, seen: &AnalyzedFile) -> bool {
     }
 }
 
-/// A script that runs something when it is loaded, and not because somebody imports it.
+/// The first line that a script runs at the top level, if it looks like a script and not an importable
+/// module.
 fn script_start_line(path: &str, seen: &AnalyzedFile) -> Option<u32> {
     let uses_model = seen.imports.iter().any(|import| RULES[import.rule].role != LibraryRole::Web);
     let line = seen.source.as_ref()?.first_run_line?;
@@ -240,7 +240,7 @@ fn is_script_name(path: &str) -> bool {
     matches!(file_name(path), "main.py" | "run.py" | "__main__.py")
 }
 
-/// What a Procfile, a Dockerfile or a framework's own file says to start.
+/// The programs that a Procfile, a Dockerfile or a framework's configuration starts.
 fn declared_programs(sources: &SourceCache<'_>, path: &str) -> Vec<DeclaredProgram> {
     let name = file_name(path);
     let is_docker = name == "Dockerfile" || name.starts_with("Dockerfile.") || name.ends_with(".Dockerfile");
@@ -319,7 +319,7 @@ fn parse_nest_cli(text: &str) -> Vec<DeclaredProgram> {
     vec![DeclaredProgram::for_file(&format!("{root}/{entry}.ts"), 1, "nest-cli.json")]
 }
 
-/// The files of a project that a framework calls by their place, as far as they begin something.
+/// The files of a project that a framework loads by location, as far as they are entry points.
 fn convention_files<'f>(files: &[&'f FileRecord], folder: &str, framework: &str) -> Vec<&'f str> {
     let wanted = |inside: &str| -> bool {
         let inside = inside.strip_prefix("src/").unwrap_or(inside);
@@ -328,7 +328,7 @@ fn convention_files<'f>(files: &[&'f FileRecord], folder: &str, framework: &str)
         let script = matches!(ending, "ts" | "tsx" | "js" | "jsx" | "mjs");
         match framework {
             "nextjs" => {
-                // Groups `(auth)` and the language `[lang]` stand before the first page.
+                // Route groups `(auth)` and `[lang]` segments may precede the first page.
                 let root = place.strip_prefix("app").is_some_and(|rest| {
                     rest.split('/').filter(|part| !part.is_empty()).all(|part| part.starts_with(['(', '[']))
                 });
@@ -359,7 +359,7 @@ fn convention_files<'f>(files: &[&'f FileRecord], folder: &str, framework: &str)
     files.iter().map(|file| file.path.as_str()).filter(|path| inside(path).is_some_and(wanted)).collect()
 }
 
-/// A file that shows a framework's layout of folders.
+/// A file that is evidence for a framework's folder layout.
 pub(crate) fn find_layout_file<'f>(
     files: &[&'f FileRecord],
     folder: &str,
@@ -368,11 +368,11 @@ pub(crate) fn find_layout_file<'f>(
     if !matches!(framework, "nextjs" | "sveltekit" | "remix" | "react-router" | "astro") {
         return None;
     }
-    // `src/hooks` may be anybody's.
+    // `src/hooks` is not specific to a framework.
     convention_files(files, folder, framework).into_iter().find(|path| !file_name(path).starts_with("hooks"))
 }
 
-/// The file that is started, seen from a folder.
+/// Resolves a program target relative to a folder.
 pub(crate) fn resolve_target(
     inventory: &FileInventory,
     folder: &str,
@@ -425,14 +425,14 @@ fn resolve_module(inventory: &FileInventory, folder: &str, module: &str) -> Opti
             return Some(found);
         }
     }
-    // The only file that could be meant.
+    // Otherwise accept a unique match anywhere in the folder.
     let ending = format!("/{}", names[0]);
     let mut others = inventory.files_beneath(folder).iter().filter(|file| file.path.ends_with(&ending));
     let only = others.next()?;
     others.next().is_none().then(|| only.path.clone())
 }
 
-/// Files that may hold the start of a program, for a closer look.
+/// Files to parse because they may contain an entry point.
 pub(crate) fn entry_point_candidates<'a>(files: &[&'a FileRecord]) -> Vec<&'a str> {
     const MAX_CANDIDATES: usize = 400;
     let starts = |file: &&&FileRecord| {

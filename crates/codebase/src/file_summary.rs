@@ -1,4 +1,4 @@
-//! A look at one file, for those who know what they look for.
+//! Summary of a single source file, for callers that know which file they need.
 
 use tree::Tree;
 
@@ -6,43 +6,37 @@ use crate::language;
 use crate::profile::FunctionParameter;
 use crate::source::{self, ParsedSource, run_with_parser_stack};
 
-/// What one source file says about itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileSummary {
-    /// The modules it imports, and what from each.
+    /// Imported modules, with the imported name.
     pub imports: Vec<(String, Option<String>)>,
-    /// Names at its top level that are given the result of a call, and what is called.
+    /// Top-level names that are assigned the result of a call, with the callee.
     pub assigned_calls: Vec<(String, String)>,
-    /// Its functions and methods.
     pub functions: Vec<FunctionSignature>,
-    /// Its classes: name, what they are made from, and their fields.
+    /// Classes: name, base classes and fields.
     pub classes: Vec<(String, Vec<String>, Vec<FunctionParameter>)>,
 }
 
-/// A function as its callers see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionSignature {
     /// `Class.method` for a method.
     pub name: String,
-    /// The line of its name.
     pub line: u32,
-    /// What it takes, without `self`.
+    /// Without `self`.
     pub parameters: Vec<FunctionParameter>,
-    /// Whether it is asynchronous.
     pub is_async: bool,
-    /// It yields.
     pub is_generator: bool,
-    /// For a method: whether an object of its class can be made without arguments.
+    /// For a method: whether its class can be instantiated without arguments.
     pub is_default_constructible: bool,
-    /// What it says to return.
+    /// The return annotation.
     pub returns: Option<String>,
-    /// What its decorators call.
+    /// Dotted names of the decorators.
     pub decorators: Vec<String>,
-    /// The fields of an object that it returns.
+    /// The fields of the object it returns.
     pub response_fields: Vec<String>,
 }
 
-/// Looks at a file; nothing if it cannot be read or parsed.
+/// Parses a file; `None` if it cannot be read or parsed.
 pub fn summarize_file(tree: &Tree, path: &str) -> Option<FileSummary> {
     let language = language::detect_language(path)?;
     let bytes = tree.read(path, source::MAX_SOURCE_BYTES as u64).ok()?;
@@ -103,7 +97,7 @@ pub(crate) fn function_parameter(given: &source::SourceParameter) -> FunctionPar
     }
 }
 
-/// Whether an object of a class can be made without arguments, as far as its own text tells.
+/// Whether a class can be instantiated without arguments, as far as this file shows.
 pub(crate) fn is_default_constructible(source: &ParsedSource, class: &str) -> bool {
     let own = |function: &&source::SourceFunction| function.owner.as_deref() == Some(class);
     match source.functions.iter().filter(own).find(|function| function.name == "__init__") {
@@ -114,7 +108,7 @@ pub(crate) fn is_default_constructible(source: &ParsedSource, class: &str) -> bo
     }
 }
 
-/// The version of a package in a lock file, by the file's name.
+/// The version of a package in a lock file, whose format is chosen by file name.
 pub fn locked_version(file: &str, text: &str, package: &str) -> Option<String> {
     crate::lock_files::find_locked_version(file, text, "", package).map(|(version, _)| version)
 }

@@ -1,4 +1,4 @@
-//! From evidence to frameworks.
+//! Detects frameworks from evidence in manifests and code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,21 +15,17 @@ use crate::rules::{self, LibraryRule, RULES, RuleId};
 use crate::source;
 use crate::source_cache::SourceCache;
 
-/// From here on a framework is a candidate.
+/// Minimum confidence for a framework to be a candidate.
 pub const MIN_CANDIDATE_CONFIDENCE: f64 = 0.5;
-/// How many files are looked at for one framework in one project.
 const MAX_FILES_PER_FRAMEWORK: usize = 8;
-/// How many are looked at in one project when nothing is known about their contents, and in how many projects for one
-/// framework.
+/// Limits for files whose contents were not scanned: files per project, and projects per framework.
 const MAX_UNSCANNED_FILES_PER_PROJECT: usize = 10;
 const MAX_PROBED_PROJECTS_PER_FRAMEWORK: usize = 20;
-/// How many places to insert are offered for one framework in one project.
 const MAX_ANCHORS_PER_FRAMEWORK: usize = 5;
 
-/// What a project declares of a rule.
 type DeclaredDependencies<'a> = BTreeMap<RuleId, (&'a Manifest, &'a Dependency)>;
 
-/// Which files of each project have to be looked at.
+/// The files of each project that have to be parsed.
 pub(crate) fn select_files_to_parse<'a>(
     sources: &SourceCache<'a>,
     files: &[Vec<&'a FileRecord>],
@@ -55,9 +51,9 @@ pub(crate) fn select_files_to_parse<'a>(
             .copied()
             .filter(|file| file.language.is_some() && !path_role::is_test(&file.path))
             .collect();
-        // Files come sorted by path, and stay so within a rank.
+        // Files are sorted by path and the sort is stable, so they stay sorted within a rank.
         ranked.sort_by_cached_key(|file| path_role::entry_point_rank(&file.path));
-        // Where only names are known, the likeliest files have to do.
+        // If only names are known, take the likeliest files.
         let blind = ranked.iter().filter(|file| file.hits.is_none() && file.lines.is_none());
         let readable = blind.filter(|file| file.language.and_then(Language::ecosystem).is_some());
         chosen.extend(readable.take(most).map(|file| file.path.as_str()));
@@ -69,8 +65,8 @@ pub(crate) fn select_files_to_parse<'a>(
     chosen
 }
 
-/// How many files of a project are worth a look when nothing is known about their contents: many while what it declares
-/// still wants proof, one where it declares nothing that is known.
+/// How many unscanned files of a project to parse: many while a declared library still needs proof in code,
+/// one if it declares no known library.
 fn unscanned_file_limit(project: &DetectedProject, proofs: &mut BTreeMap<RuleId, usize>) -> usize {
     let declared = declared_dependencies(project);
     if declared.is_empty() {
@@ -97,13 +93,14 @@ fn declared_dependencies(project: &DetectedProject) -> DeclaredDependencies<'_> 
     found
 }
 
-/// The dependency that says most about a framework: one for the program, and the package that carries its version.
+/// Whether `one` is better evidence for a framework than `other`: runtime scope first, then the package that
+/// carries the framework's version.
 fn is_more_specific(rule: RuleId, one: &Dependency, other: &Dependency) -> bool {
     let key = |d: &Dependency| (d.scope, RULES[rule].package_rank(&d.name), d.name.len());
     key(one) < key(other)
 }
 
-/// The frameworks and model libraries of one project. `files` are its own files.
+/// The frameworks and model libraries of one project. `files` are the files of that project.
 pub(crate) fn detect_project_frameworks(
     sources: &SourceCache<'_>,
     project: Option<&DetectedProject>,
@@ -130,7 +127,8 @@ pub(crate) fn detect_project_frameworks(
     found.into_values().collect()
 }
 
-/// What a project uses without declaring it, a project around it may declare: the root of a workspace.
+/// A library that a project uses but does not declare may be declared by an enclosing project, such as a
+/// workspace root.
 fn inherit_declarations<'l>(
     sources: &'l SourceCache<'_>,
     project: &DetectedProject,
@@ -146,7 +144,7 @@ fn inherit_declarations<'l>(
     }
 }
 
-/// What the files that were looked at import and make, the likeliest file first.
+/// Imports and constructor calls in the parsed files, likeliest file first.
 fn collect_code_evidence(
     sources: &SourceCache<'_>,
     project: Option<&DetectedProject>,
@@ -159,7 +157,7 @@ fn collect_code_evidence(
     seen.retain(|(path, _)| !path_role::is_test(path));
     seen.sort_by_cached_key(|(path, _)| path_role::entry_point_rank(path));
     for (path, seen) in seen {
-        // Seen from its own project: everything in `examples/shop` is the shop's product.
+        // Relative to the project: everything in `examples/shop` is the product of `shop`.
         let is_aside = path_role::is_example_or_test(path.strip_prefix(folder).unwrap_or(path));
         let kind = |kind: EvidenceKind| if is_aside { EvidenceKind::UsedInExamples } else { kind };
         for import in &seen.imports {
@@ -186,7 +184,7 @@ fn collect_code_evidence(
     }
 }
 
-/// Takes away what lies beneath a framework that was found.
+/// Removes frameworks that another detected framework is built on.
 fn remove_superseded(found: &mut BTreeMap<RuleId, Framework>) {
     let sure: BTreeSet<&str> = found
         .iter()
@@ -196,12 +194,10 @@ fn remove_superseded(found: &mut BTreeMap<RuleId, Framework>) {
     found.retain(|id, _| !sure.contains(RULES[*id].name));
 }
 
-/// The evidence for one rule in one project.
 #[derive(Default)]
 struct FrameworkEvidence {
     kinds: BTreeMap<EvidenceKind, Evidence>,
     anchors: Vec<InsertionAnchor>,
-    /// How many places were tried for them.
     anchors_tried: usize,
 }
 
@@ -220,8 +216,8 @@ impl FrameworkEvidence {
         self.kinds.insert(EvidenceKind::Declared, Evidence::new(&manifest.path, dependency.line, fact));
     }
 
-    /// Files that only users of this framework have, and its layout of folders. They confirm, and prove nothing alone:
-    /// a file of that name may belong to anything.
+    /// Configuration files and folder layout specific to this framework. They only confirm other evidence: a
+    /// file with that name may belong to anything.
     fn add_config_files(
         &mut self,
         sources: &SourceCache<'_>,
@@ -233,11 +229,13 @@ impl FrameworkEvidence {
             rule.config_files.iter().find_map(|pattern| find_config_file(sources, &project.folder, pattern));
         let place = entry_points::find_layout_file(files, &project.folder, rule.name);
         let evidence = match (&file, place) {
-            (Some(path), _) => {
-                Some(Evidence::new(path, 1, format!("{} is a file of {}", file_name(path), rule.title)))
-            }
+            (Some(path), _) => Some(Evidence::new(
+                path,
+                1,
+                format!("{} is a configuration file of {}", file_name(path), rule.title),
+            )),
             (None, Some(path)) => {
-                Some(Evidence::new(path, 1, format!("{} calls files at this place", rule.title)))
+                Some(Evidence::new(path, 1, format!("{} loads files from this location", rule.title)))
             }
             (None, None) => None,
         };
@@ -295,8 +293,8 @@ impl FrameworkEvidence {
     }
 }
 
-/// Whether this says which versions would do, and nothing else: addresses may hold passwords, and a line that was never
-/// meant as a requirement may be anything.
+/// Whether this is only a version range: URLs may contain passwords, and a line that is not a requirement may
+/// contain anything.
 fn is_version_range(text: &str) -> bool {
     let words = ["workspace:", "catalog:", "latest", "next"];
     let begins = text.trim_start_matches(['=', '<', '>', '~', '^', '!', ' ', 'v', '(', '[']);
@@ -306,7 +304,7 @@ fn is_version_range(text: &str) -> bool {
             || words.iter().any(|w| begins.starts_with(w)))
 }
 
-/// The version of the package that carries it; where all packages have one version, of any.
+/// The version of the package that carries the framework's version, or of any package if all share one.
 fn resolve_version(
     sources: &SourceCache<'_>,
     rule: &LibraryRule,
@@ -322,7 +320,7 @@ fn resolve_version(
     find((manifest, dependency)).or_else(|| project.dependencies().filter(is_of_rule).take(20).find_map(find))
 }
 
-/// A file beneath a folder that a pattern such as `next.config.*` names.
+/// Finds a file in a folder by a pattern such as `next.config.*`.
 fn find_config_file(sources: &SourceCache<'_>, folder: &str, pattern: &str) -> Option<String> {
     let path = join_path(folder, pattern.trim_end_matches('*'));
     match pattern.strip_suffix('*') {
@@ -334,12 +332,12 @@ fn find_config_file(sources: &SourceCache<'_>, folder: &str, pattern: &str) -> O
     }
 }
 
-/// A pattern that matches the call, tried on the file before it is offered.
+/// A pattern that matches the call, verified against the file.
 fn build_anchor(sources: &SourceCache<'_>, path: &str, what: &str, line: u32) -> Option<InsertionAnchor> {
     let text = sources.read(path, source::MAX_SOURCE_BYTES as u64)?;
     let text = String::from_utf8_lossy(&text);
     let escaped = regex::escape(what);
-    // As it is mostly written; with type arguments or spaces before the bracket; and wherever the word stands.
+    // The usual form, then with type arguments or spaces before the parenthesis, then the word anywhere.
     let plain = text.find(&format!("{what}(")).map(|at| (format!("{escaped}\\("), at));
     let (pattern, at) = plain.or_else(|| {
         [format!("{escaped}\\s*(<.*>)?\\("), format!("\\b{escaped}\\b")].into_iter().find_map(|pattern| {
@@ -351,7 +349,7 @@ fn build_anchor(sources: &SourceCache<'_>, path: &str, what: &str, line: u32) ->
     Some(InsertionAnchor { path: path.to_owned(), pattern, line })
 }
 
-/// The frameworks of the whole tree: each once, from the project where it is surest.
+/// The frameworks of the whole tree: each once, from the project with the highest confidence.
 pub(crate) fn merge_project_frameworks(projects: &[Vec<Framework>]) -> Vec<Framework> {
     let mut best: BTreeMap<&str, Framework> = BTreeMap::new();
     for framework in projects.iter().flatten() {

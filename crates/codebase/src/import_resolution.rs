@@ -1,11 +1,10 @@
-//! Which file an import means, if it is one of the tree's own.
+//! Resolves an import to a file of the tree.
 
 use crate::inventory::FileInventory;
 use crate::manifest::{join_path, parent_folder};
 use crate::source::SourceImport;
 use crate::source_cache::SourceCache;
 
-/// The file that an import in `path` leads to.
 pub(crate) fn resolve_import(sources: &SourceCache<'_>, path: &str, import: &SourceImport) -> Option<String> {
     if path.ends_with(".py") {
         resolve_python_import(sources, path, import)
@@ -43,7 +42,7 @@ fn resolve_script_import(sources: &SourceCache<'_>, path: &str, module: &str) ->
         return resolve_script_path(sources.inventory, &join_path(parent_folder(path), module));
     }
     let project = enclosing_project_folder(sources, path);
-    // The usual aliases; what `tsconfig.json` says in full is not read.
+    // Common aliases; the `paths` of `tsconfig.json` are not read.
     for alias in ["@/", "~/", "$lib/", "src/", "#/"] {
         if let Some(rest) = module.strip_prefix(alias) {
             let places = ["src", "", "app", "src/lib"];
@@ -67,7 +66,7 @@ fn enclosing_project_folder<'l>(sources: &'l SourceCache<'_>, path: &str) -> &'l
     sources.projects.innermost_project(path).map_or("", |at| sources.projects.all[at].folder.as_str())
 }
 
-/// A script with or without its ending, or the index of a folder. `./chat.js` may be written for `chat.ts`.
+/// Resolves a script with or without extension, or the index of a folder. `./chat.js` may refer to `chat.ts`.
 pub(crate) fn resolve_script_path(inventory: &FileInventory, path: &str) -> Option<String> {
     if inventory.contains(path) {
         return Some(path.to_owned());

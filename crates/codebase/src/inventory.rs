@@ -1,4 +1,4 @@
-//! One walk over a tree: which files there are, how long they are, and which of them mention a library.
+//! A single walk over a tree: lists its files, counts their lines, and finds which of them mention a library.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,27 +12,26 @@ use crate::language::{self, Language};
 use crate::manifest::Ecosystem;
 use crate::rules::{RULES, RuleId};
 
-/// How much of a tree is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanDepth {
-    /// Names alone; what is needed is read afterwards.
+    /// Only names; the files needed are read later.
     Names,
-    /// Every source file, once.
+    /// Every source file is read once.
     Contents,
 }
 
-/// A file.
 #[derive(Debug)]
 pub(crate) struct FileRecord {
     pub(crate) path: String,
     pub(crate) language: Option<Language>,
-    /// Its lines, if they are counted.
+    /// The number of lines, if counted.
     pub(crate) lines: Option<u32>,
-    /// What it mentions; nothing is known if it was not read.
+    /// The libraries it mentions; `None` if it was not read.
     pub(crate) hits: Option<MentionSet>,
 }
 
-/// Which libraries a text mentions: a bit for each rule. A mention is a reason to look closer, not yet evidence.
+/// The libraries that a text mentions: one bit per rule. A mention is a reason to parse the file, not
+/// evidence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct MentionSet(u128);
 
@@ -43,7 +42,6 @@ impl MentionSet {
         self.0 & (1 << rule) != 0
     }
 
-    /// Whether the text may hold the place where a program starts.
     pub(crate) fn may_contain_entry_point(self) -> bool {
         self.0 & (1 << Self::ENTRY_POINT_BIT) != 0
     }
@@ -53,7 +51,6 @@ impl MentionSet {
     }
 }
 
-/// What a walk found.
 pub(crate) struct FileInventory {
     /// Sorted by path.
     pub(crate) files: Vec<FileRecord>,
@@ -98,7 +95,7 @@ impl FileInventory {
         self.find(path).is_some()
     }
 
-    /// The files beneath a folder; all of them for the root.
+    /// The files below a folder; all files for the root.
     pub(crate) fn files_beneath(&self, folder: &str) -> &[FileRecord] {
         &self.files[self.range_beneath(folder)]
     }
@@ -144,10 +141,9 @@ fn count_lines(bytes: &[u8]) -> u32 {
     u32::try_from(ends + last).unwrap_or(u32::MAX)
 }
 
-/// Imports stand at the beginning of a file.
+/// Imports are at the beginning of a file.
 const MAX_MENTION_SCAN_BYTES: usize = 32 * 1024;
 
-/// What a text mentions.
 pub(crate) fn find_mentions(text: &[u8], language: Language) -> MentionSet {
     let mut hits = 0u128;
     if let Some(needles) = MentionMatcher::for_language(language) {
@@ -167,13 +163,13 @@ pub(crate) fn find_mentions(text: &[u8], language: Language) -> MentionSet {
     MentionSet(hits | u128::from(starts) << MentionSet::ENTRY_POINT_BIT)
 }
 
-/// The texts by which the libraries of an ecosystem are mentioned.
+/// Searches for the strings that mention libraries of an ecosystem.
 struct MentionMatcher {
     automaton: AhoCorasick,
     rules: Vec<RuleId>,
 }
 
-/// Made when the first file of an ecosystem is seen.
+/// Built when the first file of an ecosystem is scanned.
 static MENTION_MATCHERS: [OnceLock<Option<MentionMatcher>>; Ecosystem::COUNT] =
     [const { OnceLock::new() }; Ecosystem::COUNT];
 
@@ -198,18 +194,18 @@ impl MentionMatcher {
                 rules.push(id);
             }
         }
-        // It cannot fail for a hundred short texts; if it did, nothing would be mentioned and manifests would speak alone.
+        // Cannot fail for about a hundred short strings; if it did, detection would rely on manifests only.
         let automaton = AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(texts).ok()?;
         Some(Self { automaton, rules })
     }
 }
 
-/// Where imports are often implied, the calls have to do.
+/// In ecosystems with implicit imports, search for constructor calls instead.
 fn searches_constructor_calls(ecosystem: Ecosystem) -> bool {
     matches!(ecosystem, Ecosystem::Dotnet | Ecosystem::Ruby | Ecosystem::Rust | Ecosystem::Elixir)
 }
 
-/// How a module is written where it is imported.
+/// The forms in which a module appears in import statements.
 fn import_patterns(ecosystem: Ecosystem, module: &str) -> Vec<String> {
     let module = module.trim_end_matches('*');
     match ecosystem {

@@ -1,9 +1,10 @@
-//! Characters that are not seen, or that turn the text around them: what hides in a text from whoever reads it.
+//! Invisible and bidirectional characters, which can hide content from a reader.
 
-/// Characters that are not seen, or turn others around: controls, and what Unicode calls ignorable by default.
+/// Whether a character is invisible or reorders text: controls, and the default-ignorable code points of
+/// Unicode.
 ///
-/// The two selectors that choose between a sign and its emoji are not among them: alone, they hide nothing. [`find_invisible_chars`]
-/// finds those that do not belong to a sign.
+/// The text and emoji variation selectors are excluded, since they hide nothing by themselves.
+/// [`find_invisible_chars`] finds those without a base character.
 pub fn is_invisible_char(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -13,7 +14,7 @@ pub fn is_invisible_char(c: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// What is not seen in a text, or turns it around, with the byte at which it begins.
+/// Finds invisible and reordering characters, each with its byte offset.
 pub fn find_invisible_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut before = None;
     let mut characters = text.char_indices().peekable();
@@ -27,7 +28,7 @@ pub fn find_invisible_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
     .flatten()
 }
 
-/// A text with all of that written as `show` says.
+/// Replaces all invisible characters by the result of `show`.
 pub fn replace_invisible_chars(text: &str, mut show: impl FnMut(char) -> String) -> String {
     let (mut shown, mut done) = (String::with_capacity(text.len()), 0);
     for (at, c) in find_invisible_chars(text) {
@@ -43,8 +44,8 @@ fn is_variation_selector(c: char) -> bool {
     matches!(c, '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// Whether a selector has something to select: a sign before it, or a digit that becomes a key cap. Rows of selectors, or
-/// one behind a letter, make texts that differ and look the same.
+/// Whether a variation selector follows a symbol, or a digit that becomes a keycap. Repeated selectors, or
+/// one after a letter, produce strings that differ but look the same.
 fn has_base_char(before: Option<char>, next: Option<char>) -> bool {
     match before {
         None => false,

@@ -1,13 +1,11 @@
-//! What a file is, by its name.
+//! Detects the language of a file by its name.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::manifest::Ecosystem;
 
-/// A language of source files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "they are what they are called")]
 pub enum Language {
     Python,
     JavaScript,
@@ -47,12 +45,12 @@ pub enum Language {
 }
 
 impl Language {
-    /// The name, in small letters.
+    /// The name in lower case.
     pub fn name(self) -> &'static str {
         LANGUAGES.iter().find(|(language, ..)| *language == self).map_or("", |(_, name, _)| name)
     }
 
-    /// The name as people write it.
+    /// The display name.
     pub fn title(self) -> String {
         match self {
             Self::JavaScript => "JavaScript".to_owned(),
@@ -64,7 +62,6 @@ impl Language {
         }
     }
 
-    /// Where the packages of its programs come from.
     pub fn ecosystem(self) -> Option<Ecosystem> {
         Some(match self {
             Self::Python => Ecosystem::Python,
@@ -80,12 +77,12 @@ impl Language {
         })
     }
 
-    /// Whether it counts as a language of the repository; pages and styles are counted in lines only.
+    /// Whether it counts as a language of the repository. Markup and styles only contribute lines.
     pub fn is_programming(self) -> bool {
         !matches!(self, Self::Html | Self::Css)
     }
 
-    /// Whether [`crate::source::parse`] can read it.
+    /// Whether [`crate::source::parse`] supports it.
     pub fn has_parser(self) -> bool {
         matches!(
             self,
@@ -94,7 +91,7 @@ impl Language {
     }
 }
 
-/// Each language, its name, and the endings of its files. An ending belongs to one language.
+/// Each language with its name and file extensions. An extension belongs to one language only.
 const LANGUAGES: &[(Language, &str, &[&str])] = &[
     (Language::Python, "python", &["py", "pyi", "pyw"]),
     (Language::JavaScript, "javascript", &["js", "jsx", "mjs", "cjs"]),
@@ -133,12 +130,10 @@ const LANGUAGES: &[(Language, &str, &[&str])] = &[
     (Language::Css, "css", &["css", "scss", "sass", "less"]),
 ];
 
-/// The language of this name.
 pub fn language_by_name(name: &str) -> Option<Language> {
     LANGUAGES.iter().find(|(_, known, _)| *known == name).map(|(language, ..)| *language)
 }
 
-/// The language of a file, by its name.
 pub fn detect_language(path: &str) -> Option<Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, ending) = name.rsplit_once('.')?;
@@ -148,7 +143,7 @@ pub fn detect_language(path: &str) -> Option<Language> {
     LANGUAGE_BY_EXTENSION.get(ending).copied()
 }
 
-/// Asked for every file of a tree.
+/// A map because it is queried for every file of a tree.
 static LANGUAGE_BY_EXTENSION: LazyLock<HashMap<&str, Language>> = LazyLock::new(|| {
     LANGUAGES
         .iter()
@@ -163,19 +158,18 @@ const GENERATED_SUFFIXES: &[&str] = &[
     ".gen.ts",
 ];
 
-/// Whether a program wrote this file, by its name.
+/// Whether the file name indicates generated code.
 pub fn is_generated_name(path: &str) -> bool {
     GENERATED_SUFFIXES.iter().any(|ending| path.ends_with(ending))
 }
 
-/// Whether a program wrote this file, by what its first lines say.
+/// Whether the first lines declare the file as generated.
 pub fn is_generated_text(text: &[u8]) -> bool {
     let head = &text[..text.len().min(600)];
     let says = |words: &[u8]| memchr::memmem::find(head, words).is_some();
     says(b"DO NOT EDIT") && (says(b"enerated") || says(b"GENERATED")) || says(b"@generated")
 }
 
-/// Whether this is not text.
 pub fn is_binary(text: &[u8]) -> bool {
     memchr::memchr(0, &text[..text.len().min(8192)]).is_some()
 }

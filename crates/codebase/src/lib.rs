@@ -1,12 +1,12 @@
 //! Facts about a source tree, each with its evidence.
 //!
-//! [`analyze`] walks a tree once, parses the manifests it finds, looks closer at the files that mention a library, and
-//! says what is there: languages, package managers, frameworks, entry points, agents and the routes to them. Nothing is
-//! concluded from comments, prose or the mere name of a file; every finding says where it comes from.
+//! [`analyze`] walks a tree once, parses its manifests and the files that mention a library, and reports
+//! languages, package managers, frameworks, entry points, agents and the routes to them. Nothing is concluded
+//! from comments, prose or the mere name of a file; every finding cites its source.
 
 #![expect(
     clippy::case_sensitive_file_extension_comparisons,
-    reason = "the tools that read these files compare them so"
+    reason = "the tools that read these files compare extensions case-sensitively"
 )]
 
 mod agents;

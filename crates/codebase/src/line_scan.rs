@@ -1,4 +1,4 @@
-//! Languages without a parser here: what their text says outside comments, line by line.
+//! Line-based scan, outside comments, for languages without a parser.
 
 use crate::language::Language;
 use crate::manifest::{Ecosystem, blank_comments, numbered_lines};
@@ -74,7 +74,7 @@ fn is_import_line(ecosystem: Ecosystem, written: &str, module: &str) -> bool {
     starts.iter().any(|start| after(start).is_some())
 }
 
-/// Whether the line calls this, or builds on it: `class App < Sinatra::Base`.
+/// Whether the line calls this, or derives from it: `class App < Sinatra::Base`.
 fn contains_call(written: &str, maker: &str) -> bool {
     written.match_indices(maker).any(|(at, _)| {
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';

@@ -1,11 +1,12 @@
-//! Lock files: which manager wrote them, and the version of a package that a project declares.
+//! Lock files: which package manager writes them, and the locked version of a declared package.
 //!
-//! They are written by programs, line by line in one way, and may be megabytes. So they are searched, not parsed.
+//! They are machine-written in a fixed layout and can be megabytes in size, so they are searched instead of
+//! parsed.
 
 use crate::package_manager::PackageManager;
 use crate::source;
 
-/// Files that only one manager writes.
+/// Files that are written by exactly one package manager.
 const LOCK_FILES: &[(&str, PackageManager)] = &[
     ("package-lock.json", PackageManager::Npm),
     ("npm-shrinkwrap.json", PackageManager::Npm),
@@ -28,32 +29,31 @@ const LOCK_FILES: &[(&str, PackageManager)] = &[
     ("mix.lock", PackageManager::Mix),
 ];
 
-/// The manager that writes files of this name.
 pub(crate) fn manager_of_lock_file(name: &str) -> Option<PackageManager> {
     LOCK_FILES.iter().find(|(lock, _)| *lock == name).map(|(_, manager)| *manager)
 }
 
-/// The names of the lock files of a manager.
 pub(crate) fn lock_file_names(manager: PackageManager) -> impl Iterator<Item = &'static str> {
     LOCK_FILES.iter().filter(move |(_, writer)| *writer == manager).map(|(name, _)| *name)
 }
 
-/// Whether a file of this name has to be read to know that there is anything in it: pnpm leaves empty ones behind.
+/// Whether a file with this name must be read to know that it has content: pnpm leaves empty lock files
+/// behind.
 pub(crate) fn may_be_stub(name: &str) -> bool {
     name == "pnpm-lock.yaml"
 }
 
-/// Whether nothing is locked in such a file.
+/// Whether a lock file locks nothing.
 pub(crate) fn is_stub(text: &str) -> bool {
     !text.contains("packages:") && !text.contains("specifier")
 }
 
-/// Whether members of a workspace may have versions of their own in it.
+/// Whether the format can lock different versions for workspace members.
 pub(crate) fn has_member_versions(name: &str) -> bool {
     matches!(name, "package-lock.json" | "npm-shrinkwrap.json" | "pnpm-lock.yaml")
 }
 
-/// The version of a package as a member of the workspace gets it (empty for the workspace itself), and its line.
+/// The version of a package for a workspace member (empty for the workspace itself), and its line.
 pub(crate) fn find_locked_version(
     name: &str,
     text: &str,
@@ -102,9 +102,9 @@ fn find_object_field(text: &str, key: &str, field: &str) -> Option<(String, usiz
     Some((value, begin + at))
 }
 
-/// The version under `importers`, for one member. Older files with one project have no such part.
+/// The version under `importers` for one member. Older files with a single project have no such section.
 fn find_importer_version(text: &str, member: &str, package: &str) -> Option<(String, usize)> {
-    // What comes after is far longer, and about no member.
+    // The rest of the file is much longer and not specific to members.
     let text = &text[..text.find("\npackages:").unwrap_or(text.len())];
     let member = if member.is_empty() { "." } else { member };
     let begin = match text.find(&format!("\n  {member}:\n")) {
@@ -112,7 +112,7 @@ fn find_importer_version(text: &str, member: &str, package: &str) -> Option<(Str
         None if text.contains("\nimporters:") => return None,
         None => 0,
     };
-    // Up to the next member, or the next part of the file.
+    // Up to the next member or the next section of the file.
     let first = text[begin..].find('\n')? + 1;
     let inner = &text[begin + first..];
     let is_deeper = |line: &&str| begin == 0 || line.is_empty() || line.starts_with("   ");
@@ -127,7 +127,7 @@ fn find_importer_version(text: &str, member: &str, package: &str) -> Option<(Str
     find_value_below(text, begin + first + at, "version:")
 }
 
-/// `key "value"` within the few lines that follow the one at `at`.
+/// Finds `key "value"` within the few lines that follow the one at `at`.
 fn find_value_below(text: &str, at: usize, key: &str) -> Option<(String, usize)> {
     let mut place = at;
     for line in text[at..].split_inclusive('\n').take(7) {
@@ -139,13 +139,13 @@ fn find_value_below(text: &str, at: usize, key: &str) -> Option<(String, usize)>
     None
 }
 
-/// What stands behind `key`, up to a quote or a bracket.
+/// The value after `key`, up to a quote or a bracket.
 fn find_value_after(text: &str, key: &str) -> Option<(String, usize)> {
     let at = text.find(key)? + key.len();
     Some((clean_version(text[at..].split(['"', ')', '\n']).next()?)?, at))
 }
 
-/// `"==4.2.1"`, `v4.2.1`, `4.2.1(react@19)` are 4.2.1.
+/// Reduces `"==4.2.1"`, `v4.2.1` and `4.2.1(react@19)` to `4.2.1`.
 fn clean_version(value: &str) -> Option<String> {
     let value = value.trim().trim_matches(['"', '\'', ',', ' ', ':']).trim_start_matches("==");
     let value = value.split(['(', '"']).next()?.trim();
@@ -153,7 +153,7 @@ fn clean_version(value: &str) -> Option<String> {
     is_exact_version(value).then(|| value.to_owned())
 }
 
-/// Whether this is one version and not a range of them.
+/// Whether this is a single version and not a range.
 pub(crate) fn is_exact_version(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
         && text.contains('.')

@@ -1,6 +1,6 @@
-//! Files in which a project says what it is made of, parsed as what they are. Comments and prose prove nothing.
+//! Manifests: parsed in their own format, so that comments and prose do not count as evidence.
 
-#![expect(clippy::unnecessary_wraps, reason = "all readers share one signature, and some cannot fail")]
+#![expect(clippy::unnecessary_wraps, reason = "all parsers share one signature, and some cannot fail")]
 
 mod cargo;
 pub(crate) mod document;
@@ -23,9 +23,8 @@ pub(crate) use python::join_path;
 use crate::name_redaction::NameKind;
 use crate::package_manager::PackageManager;
 
-/// Where packages of a kind come from.
+/// A package ecosystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "they are what they are called")]
 pub enum Ecosystem {
     Node,
     Python,
@@ -42,27 +41,23 @@ impl Ecosystem {
     pub(crate) const COUNT: usize = Self::Elixir as usize + 1;
 }
 
-/// What a dependency is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum DependencyScope {
-    /// For the program itself.
+    /// Required at run time.
     Main,
-    /// Somebody may want it with the program.
+    /// An optional extra.
     Optional,
-    /// For those who work on the program.
+    /// For development only.
     Dev,
 }
 
-/// A dependency that a project declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dependency {
-    /// Its name, as its ecosystem compares names.
+    /// The name, normalized as in its ecosystem.
     pub name: String,
-    /// The versions that would do, as written.
+    /// The version requirement, verbatim.
     pub requirement: Option<String>,
-    /// What it is for.
     pub scope: DependencyScope,
-    /// Where it is declared, in the manifest.
     pub line: u32,
 }
 
@@ -73,7 +68,7 @@ impl Dependency {
     }
 }
 
-/// A sign of a package manager within a manifest.
+/// A hint at a package manager in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ManagerHint {
     pub(crate) manager: PackageManager,
@@ -82,22 +77,20 @@ pub(crate) struct ManagerHint {
     pub(crate) strength: HintStrength,
 }
 
-/// How much a sign of a package manager counts.
+/// The strength of a hint, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum HintStrength {
-    /// It is what one gets by saying nothing.
+    /// The default of the ecosystem.
     Default,
     /// `engines`, a build backend.
     Configured,
-    /// A file that only this manager reads.
+    /// A file that is specific to this manager.
     OwnFile,
-    /// A lock file.
     LockFile,
-    /// The project says so: `packageManager`.
+    /// Declared by the project: `packageManager`.
     Explicit,
 }
 
-/// A manifest.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Manifest {
     pub(crate) path: String,
@@ -106,16 +99,17 @@ pub(crate) struct Manifest {
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) programs: Vec<DeclaredProgram>,
     pub(crate) hints: Vec<ManagerHint>,
-    /// Other files that belong to it: `-r base.txt`.
+    /// Included files: `-r base.txt`.
     pub(crate) includes: Vec<String>,
-    /// Its own name in full, and that of the project it inherits from: `group:artifact` of Maven.
+    /// The full name and that of the parent project: Maven's `group:artifact`.
     pub(crate) coordinates: Option<String>,
     pub(crate) parent: Option<String>,
-    /// Something that others build on rather than run.
+    /// A library, not a program.
     pub(crate) is_library: bool,
-    /// It only ties others together.
+    /// A workspace without a package.
     pub(crate) is_workspace: bool,
-    /// Versions for those who leave them out: Cargo's and Maven's workspaces, pnpm's catalogs, central packages.
+    /// Versions for members that omit them: Cargo and Maven workspaces, pnpm catalogs, central package
+    /// management.
     pub(crate) shared_versions: Vec<Dependency>,
 }
 
@@ -137,15 +131,15 @@ impl Manifest {
         }
     }
 
-    /// One that could not be parsed.
+    /// A manifest that could not be parsed.
     pub(crate) fn unparsed(path: &str, ecosystem: Ecosystem) -> Self {
         Self { is_workspace: true, ..Self::new(path, ecosystem) }
     }
 
-    /// The folder of the project that it speaks for.
+    /// The folder of the project that it describes.
     pub(crate) fn folder(&self) -> &str {
         let folder = parent_folder(&self.path);
-        // `requirements/prod.txt` speaks for the folder above, and so does `gradle/libs.versions.toml`.
+        // `requirements/prod.txt` and `gradle/libs.versions.toml` describe the parent folder.
         let name = folder.rsplit('/').next().unwrap_or(folder);
         match name {
             "requirements" if self.path.ends_with(".txt") => parent_folder(folder),
@@ -154,7 +148,7 @@ impl Manifest {
         }
     }
 
-    /// That there is a file of this name is the sign.
+    /// The existence of the file is the hint.
     fn add_file_hint(&mut self, manager: PackageManager, weight: HintStrength, line: u32) {
         let name = file_name(&self.path);
         let fact = if NameKind::File.is_safe_name(name) { name } else { "the file itself" }.to_owned();
@@ -172,19 +166,18 @@ impl Manifest {
     }
 }
 
-/// The folder that a path lies in; empty for the root.
+/// The parent folder of a path; empty for the root.
 pub(crate) fn parent_folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The last part of a path.
 pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 pub(crate) type ManifestParser = fn(&str, &str) -> Result<Manifest, DocumentSyntaxError>;
 
-/// How a file of this name is read, if it is a manifest, and where its packages come from.
+/// The parser and ecosystem for a file, if it is a manifest.
 pub(crate) fn find_parser(path: &str) -> Option<(Ecosystem, ManifestParser)> {
     use Ecosystem::{Dotnet, Elixir, Go, Jvm, Node, Php, Python, Ruby, Rust};
     let name = file_name(path);

@@ -1,9 +1,9 @@
-//! Names from a repository in sentences of ours.
+//! Redacts repository-controlled names in messages.
 //!
-//! Whoever writes a repository chooses its names, and whoever reads a sentence about it may be a language model. So a
-//! sentence repeats a name only if it is one: of path or identifier kind, and at most 80 characters. Anything
-//! else is named by the place where it stands, and [`NameRedactor`] remembers it, so that an answer can carry it
-//! beside the sentence, marked as what it is: data.
+//! The author of a repository chooses its names, and the reader of a message may be a language model: a name
+//! could carry a prompt injection. A message therefore contains a name only if it looks like a path or
+//! identifier and has at most 80 characters. Anything else is replaced by its location, and [`NameRedactor`]
+//! records it, so that the result can return it next to the message, marked as data.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,43 +13,40 @@ use sha2::{Digest, Sha256};
 
 use crate::manifest::parent_folder;
 
-/// The most characters of a name that a sentence repeats.
 const MAX_NAME_CHARS: usize = 80;
-/// The most texts that are remembered, and the most characters of each.
+/// Limits on recorded names: their number, and the characters of each.
 const MAX_RECORDED_NAMES: usize = 200;
 const MAX_RECORDED_CHARS: usize = 300;
 
-/// What a name is the name of. That decides which characters it may have.
+/// The kind of a name, which determines the characters it may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NameKind {
-    /// A file, from the root.
     File,
-    /// A folder, from the root.
     Folder,
-    /// A package of the repository, or one that it depends on: `@scope/name`, `group:artifact`.
+    /// A package of the repository or a dependency: `@scope/name`, `group:artifact`.
     Package,
-    /// Versions of a package that would do: `>=1.2,<2`.
+    /// A version requirement: `>=1.2,<2`.
     Version,
-    /// A script, a task, a process, a graph: `start:dev`.
+    /// A script, task, process or graph: `start:dev`.
     Script,
-    /// A module that is imported: `langchain.agents`, `@ai-sdk/openai`.
+    /// An imported module: `langchain.agents`, `@ai-sdk/openai`.
     Module,
-    /// A function, a class, a field, or what is called: `client.chat.completions.create`, `Bot().answer`.
+    /// A function, class, field or callee: `client.chat.completions.create`, `Bot().answer`.
     Identifier,
     /// The type of a parameter: `Optional[list[str]]`, `str | None`.
     Type,
     /// A route: `POST /users/{id}`.
     Route,
-    /// What FluxLoop runs: `package.module:function`, or a route.
+    /// A target of FluxLoop: `package.module:function`, or a route.
     Target,
-    /// The address of a route.
+    /// The URL of a route.
     Address,
-    /// A project, scenario or experiment of FluxLoop, or a value in its settings.
+    /// A FluxLoop project, scenario or experiment, or a value in its settings.
     Setting,
 }
 
 impl NameKind {
-    /// What it is called in words.
+    /// The noun for messages.
     pub fn noun(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -67,7 +64,7 @@ impl NameKind {
         }
     }
 
-    /// Whether a sentence may repeat a text as a name of this kind.
+    /// Whether a string may appear in a message as a name of this kind.
     pub fn is_safe_name(self, text: &str) -> bool {
         if text.is_empty() || text.chars().nth(MAX_NAME_CHARS).is_some() {
             return false;
@@ -88,8 +85,7 @@ impl NameKind {
     }
 }
 
-/// Whether a text has letters, digits and these characters alone, and does not begin to do something: no link, no
-/// address, nothing that a shell would run.
+/// Whether a string consists only of letters, digits and `others`, and contains no link, URL or shell syntax.
 fn has_only_allowed_chars(text: &str, others: &str) -> bool {
     let mut before = None;
     let fits = text.chars().all(|c| {
@@ -100,12 +96,12 @@ fn has_only_allowed_chars(text: &str, others: &str) -> bool {
     fits && !["//", "](", "$(", "${"].iter().any(|start| text.contains(start))
 }
 
-/// Letters and digits that can be seen. Some letters are blank, and would do for a space.
+/// Visible letters and digits. Some Unicode letters are blank and could serve as a space.
 fn is_visible_alphanumeric(c: char) -> bool {
     c.is_alphanumeric() && !matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
 }
 
-/// `>=1.2, <2 || ^3.0.0-rc.1`, `workspace:^`, `latest`: every word of several has a number or is an operator.
+/// `>=1.2, <2 || ^3.0.0-rc.1`, `workspace:^`, `latest`. Of several words, each has a digit or is an operator.
 fn is_version_range(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".,<>=!~^*+-|:_()[]".contains(c);
     let is_number = |word: &str| {
@@ -117,7 +113,7 @@ fn is_version_range(text: &str) -> bool {
         && (words.clone().count() == 1 || words.all(is_number))
 }
 
-/// A type: names, brackets, and the spaces that follow a comma or stand around `|`.
+/// A type: names, brackets, and spaces only after a comma or around `|`.
 fn is_type(text: &str) -> bool {
     let mut parts = text.split([',', '|']);
     parts.all(|part| {
@@ -126,7 +122,7 @@ fn is_type(text: &str) -> bool {
     })
 }
 
-/// A method and the template of a path, or the template alone.
+/// A method and a path template, or only the template.
 fn is_route(text: &str) -> bool {
     let (method, path) = text.split_once(' ').unwrap_or(("ANY", text));
     method.len() <= 10
@@ -135,49 +131,47 @@ fn is_route(text: &str) -> bool {
         && has_only_allowed_chars(path, "_-./@+~:#$[](){}<>*?^\\|=,%&")
 }
 
-/// A text that a sentence does not repeat.
+/// A string that was replaced by a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RedactedName {
-    /// What stands for it in sentences.
     pub placeholder: String,
-    /// What it would be the name of.
     pub kind: NameKind,
-    /// The file that it stands in, from the root; of a path, the path.
+    /// The file that contains it, relative to the root; for a redacted path, the path itself.
     pub path: String,
-    /// Its line, counted from 1; 0 if there is none to name.
+    /// The line, counted from 1; 0 if unknown.
     pub line: u32,
-    /// The text itself; of a very long one the beginning.
+    /// The original string, truncated if very long.
     pub text: String,
 }
 
-/// Puts names into sentences, and remembers the texts that were not repeated. A clone remembers the same ones.
+/// Formats names for messages and records those it redacts. Clones share the record.
 #[derive(Debug, Clone, Default)]
 pub struct NameRedactor(Arc<Mutex<BTreeSet<RedactedName>>>);
 
 impl NameRedactor {
-    /// A file in a sentence.
+    /// A file path for a message.
     pub fn file<'t>(&self, path: &'t str) -> Cow<'t, str> {
         self.path(NameKind::File, path)
     }
 
-    /// A folder in a sentence; `.` for the root.
+    /// A folder path for a message; `.` for the root.
     pub fn folder<'t>(&self, path: &'t str) -> Cow<'t, str> {
         if path.is_empty() { Cow::Borrowed(".") } else { self.path(NameKind::Folder, path) }
     }
 
-    /// A place in a file, in a sentence: `app/main.py:3`.
+    /// A location for a message: `app/main.py:3`.
     pub fn location(&self, path: &str, line: u32) -> String {
         format!("{}:{line}", self.file(path))
     }
 
-    /// A name in a sentence. `path` and `line` say where it stands; the line is 0 where there is none to name.
+    /// A name for a message. `path` and `line` are its location; `line` is 0 if unknown.
     pub fn name<'t>(&self, kind: NameKind, name: &'t str, path: &str, line: u32) -> Cow<'t, str> {
         if kind.is_safe_name(name) {
             return Cow::Borrowed(name);
         }
         let noun = kind.noun();
         let shown_as = match (NameKind::File.is_safe_name(path), line) {
-            _ if path.is_empty() => format!("(a {noun} that is not repeated here)"),
+            _ if path.is_empty() => format!("(a redacted {noun})"),
             (true, 0) => format!("(the {noun} in {path})"),
             (true, line) => format!("(the {noun} at {path}:{line})"),
             (false, 0) => format!("(the {noun} in {})", path_placeholder(NameKind::File, path)),
@@ -195,7 +189,7 @@ impl NameRedactor {
         Cow::Owned(shown_as)
     }
 
-    /// The texts that were not repeated in these sentences.
+    /// The names that were redacted in these messages.
     pub fn redacted_in<'s>(&self, sentences: impl IntoIterator<Item = &'s str>) -> Vec<RedactedName> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_empty() {
@@ -231,7 +225,7 @@ impl NameRedactor {
     }
 }
 
-/// What stands for a path: the same for the same path, in every answer.
+/// The placeholder for a path, stable across results.
 fn path_placeholder(kind: NameKind, path: &str) -> String {
     let digest = Sha256::digest(path.as_bytes());
     let number = format!("{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2]);
@@ -404,7 +398,7 @@ mod tests {
             [
                 "(the script at package.json:5)",
                 "(the name in package.json)",
-                "(a setting that is not repeated here)",
+                "(a redacted setting)",
                 "(file 951946 in app/)",
                 "(folder 66f7dc)",
                 "(file 18845a in app/):3",

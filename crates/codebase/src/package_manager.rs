@@ -2,9 +2,7 @@
 
 use crate::manifest::Ecosystem;
 
-/// A package manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "they are what they are called")]
 pub enum PackageManager {
     Npm,
     Pnpm,
@@ -27,7 +25,6 @@ pub enum PackageManager {
     Mix,
 }
 
-/// All of them, their names, and where their packages come from.
 const PACKAGE_MANAGERS: &[(PackageManager, &str, Ecosystem)] = &[
     (PackageManager::Npm, "npm", Ecosystem::Node),
     (PackageManager::Pnpm, "pnpm", Ecosystem::Node),
@@ -51,12 +48,11 @@ const PACKAGE_MANAGERS: &[(PackageManager, &str, Ecosystem)] = &[
 ];
 
 impl PackageManager {
-    /// The name, as its users type it.
+    /// The command name.
     pub fn name(self) -> &'static str {
         PACKAGE_MANAGERS.iter().find(|(manager, ..)| *manager == self).map_or("", |(_, name, _)| name)
     }
 
-    /// Where its packages come from.
     pub fn ecosystem(self) -> Ecosystem {
         PACKAGE_MANAGERS
             .iter()
@@ -64,7 +60,6 @@ impl PackageManager {
             .map_or(Ecosystem::Node, |(.., ecosystem)| *ecosystem)
     }
 
-    /// The manager of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         PACKAGE_MANAGERS.iter().find(|(_, known, _)| *known == name).map(|(manager, ..)| *manager)
     }

@@ -1,6 +1,5 @@
-//! What a path says about the part that a file plays.
+//! Infers the role of a file from its path.
 
-/// Whether a file is part of the tests.
 pub(crate) fn is_test(path: &str) -> bool {
     let mut parts = path.split('/');
     let name = parts.next_back().unwrap_or(path);
@@ -39,14 +38,14 @@ pub(crate) fn is_test(path: &str) -> bool {
         || name.contains(".e2e-")
 }
 
-/// Whether a file is about the product rather than part of it: documents, measurements.
+/// Whether a file is documentation or a benchmark.
 pub(crate) fn is_docs_or_benchmark(path: &str) -> bool {
     let about =
         |part: &str| matches!(part, "docs" | "doc" | "docs_src" | "benchmark" | "benchmarks" | "bench");
     path.split('/').any(about)
 }
 
-/// Whether a file stands beside the product: an example, documentation, a benchmark.
+/// Whether a file is not part of the product: an example, a test, documentation or a benchmark.
 pub fn is_example_or_test(path: &str) -> bool {
     const EXAMPLE_FOLDERS: &[&str] = &[
         "examples",
@@ -69,7 +68,7 @@ pub fn is_example_or_test(path: &str) -> bool {
     path.split('/').any(beside) || is_docs_or_benchmark(path) || is_test(path)
 }
 
-/// How likely a file of this name is where a program begins; smaller is likelier.
+/// How likely a file with this name is an entry point; smaller is likelier.
 pub(crate) fn entry_point_rank(path: &str) -> usize {
     const LIKELY_ENTRY_NAMES: &[&str] = &[
         "main",

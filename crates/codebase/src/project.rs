@@ -1,4 +1,4 @@
-//! The projects in a tree: the folders that have manifests.
+//! Detects the projects in a tree: the folders with manifests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +15,9 @@ use crate::package_manager::PackageManager;
 use crate::rules;
 use crate::source_cache::SourceCache;
 
-/// The largest manifest that is read.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
-/// The most that is read of all manifests together.
 const MAX_TOTAL_MANIFEST_BYTES: u64 = 64 << 20;
 
-/// A folder with manifests.
 #[derive(Debug)]
 pub(crate) struct DetectedProject {
     pub(crate) folder: String,
@@ -33,7 +30,7 @@ impl DetectedProject {
         self.manifests.iter().find_map(|manifest| manifest.name.as_deref())
     }
 
-    /// What it declares, and in which manifest.
+    /// The declared dependencies, each with its manifest.
     pub(crate) fn dependencies(&self) -> impl Iterator<Item = (&Manifest, &Dependency)> {
         self.manifests.iter().flat_map(|manifest| manifest.dependencies.iter().map(move |d| (manifest, d)))
     }
@@ -43,15 +40,14 @@ impl DetectedProject {
     }
 }
 
-/// All projects, and what was wrong with some manifests.
 pub(crate) struct ProjectSet {
-    /// Sorted by folder; the root's first, if it is one.
+    /// Sorted by folder, so the root comes first.
     pub(crate) all: Vec<DetectedProject>,
     pub(crate) manifest_errors: Vec<Evidence>,
     by_name: BTreeMap<String, usize>,
-    /// There were more manifests than are read.
+    /// Whether manifests were left out because of a limit.
     pub(crate) is_truncated: bool,
-    /// Folders in which two managers of one kind left lock files.
+    /// Folders with lock files of two package managers of the same ecosystem.
     pub(crate) conflicting_managers: Vec<String>,
 }
 
@@ -100,17 +96,16 @@ impl ProjectSet {
         projects
     }
 
-    /// The project that a file belongs to: the innermost.
+    /// The innermost project that contains a file.
     pub(crate) fn innermost_project(&self, path: &str) -> Option<usize> {
         self.enclosing_projects(parent_folder(path)).next()
     }
 
-    /// The project of this name.
     pub(crate) fn find_by_name(&self, name: &str) -> Option<&DetectedProject> {
         self.by_name.get(name).and_then(|at| self.all.get(*at))
     }
 
-    /// Keeps those that count, and what was said about them.
+    /// Keeps the selected projects and their findings.
     pub(crate) fn retain(&mut self, counted: &[bool]) {
         let mut counts = counted.iter();
         self.all.retain(|_| counts.next() == Some(&true));
@@ -120,15 +115,15 @@ impl ProjectSet {
         self.manifest_errors.retain(|broken| kept.contains(parent_folder(&broken.path)));
     }
 
-    /// The project in a folder and those around it, the nearest first.
+    /// The project in a folder and its enclosing projects, innermost first.
     pub(crate) fn enclosing_projects<'s>(&'s self, folder: &'s str) -> impl Iterator<Item = usize> + 's {
         enclosing_folders(folder).filter_map(|folder| {
             self.all.binary_search_by(|project| project.folder.as_str().cmp(folder)).ok()
         })
     }
 
-    /// Which manager each project has: what the project names, then lock files, then what only one manager reads, then
-    /// the default; in the project's own folder first, then in the folders around it.
+    /// Assigns package managers to projects. In order of precedence: explicitly named, lock file,
+    /// manager-specific file, default; in the project's folder first, then in its parents.
     fn assign_managers(&mut self, tree: &Tree, inventory: &FileInventory) {
         let mut signs = self.collect_manager_evidence(tree, inventory);
         for project in &self.all {
@@ -158,7 +153,7 @@ impl ProjectSet {
         self.adopt_common_manager();
     }
 
-    /// A package.json that says nothing is managed like all the others in the repository, if they agree.
+    /// A `package.json` without any hint uses the manager of the others in the repository, if they agree.
     fn adopt_common_manager(&mut self) {
         let of_node = self.all.iter().flat_map(|project| &project.managers);
         let said: BTreeMap<PackageManager, Evidence> = of_node
@@ -220,7 +215,7 @@ impl ProjectSet {
         signs
     }
 
-    /// The version of a declared package: locked, written out, or shared by a workspace.
+    /// The version of a declared package: locked, pinned in the manifest, or shared by a workspace.
     pub(crate) fn resolve_version(
         &self,
         sources: &SourceCache<'_>,
@@ -230,7 +225,7 @@ impl ProjectSet {
         let written = |dependency: &Dependency| {
             let text = dependency.requirement.as_deref()?.trim();
             let exact = text.trim_start_matches('=').trim_start_matches('v').trim();
-            // To Cargo, 1.2.3 is a range.
+            // In Cargo, `1.2.3` is a range.
             let is_exact = manifest.ecosystem != Ecosystem::Rust || text.starts_with('=');
             (is_exact && lock_files::is_exact_version(exact)).then(|| exact.to_owned())
         };
@@ -252,7 +247,7 @@ impl ProjectSet {
     }
 }
 
-/// "declares x 1.2.3".
+/// Formats "declares x 1.2.3".
 fn version_fact(
     sources: &SourceCache<'_>,
     path: &str,
@@ -265,7 +260,7 @@ fn version_fact(
     format!("{verb} {name} {version}")
 }
 
-/// What the nearest lock file of the project's manager says.
+/// The version in the nearest lock file of the project's manager.
 fn locked_version(
     sources: &SourceCache<'_>,
     project: &DetectedProject,
@@ -285,24 +280,24 @@ fn locked_version(
     Some((version, Evidence::new(&path, line, fact)))
 }
 
-/// A folder, the one around it, and so on to the root.
+/// A folder and its parents up to the root.
 fn enclosing_folders(folder: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(folder), |folder| (!folder.is_empty()).then(|| parent_folder(folder)))
 }
 
-/// `libs:alias=group:name` is `group:name`.
+/// Reduces `libs:alias=group:name` to `group:name`.
 fn catalog_name(name: &str) -> &str {
     name.split_once('=').map_or(name, |(_, name)| name)
 }
 
-/// Something that speaks for a manager in a folder.
+/// Evidence for a package manager in a folder.
 struct ManagerEvidence {
     manager: PackageManager,
     strength: HintStrength,
     evidence: Evidence,
 }
 
-/// Files without dependencies that only one manager reads.
+/// Configuration files without dependencies that are specific to one manager.
 fn manager_of_config_file(name: &str) -> Option<PackageManager> {
     Some(match name {
         ".yarnrc.yml" | ".yarnrc" => PackageManager::Yarn,
@@ -312,7 +307,8 @@ fn manager_of_config_file(name: &str) -> Option<PackageManager> {
     })
 }
 
-/// The managers of one kind in a folder. One, unless two build the same thing side by side (Maven and Gradle).
+/// The managers of one ecosystem in a folder. Usually one, unless two are used side by side (Maven and
+/// Gradle).
 fn choose_managers(
     signs: &BTreeMap<String, Vec<ManagerEvidence>>,
     folder: &str,
@@ -323,8 +319,8 @@ fn choose_managers(
         here.filter(|sign| sign.manager.ecosystem() == kind).collect()
     };
     let is_sign = |sign: &&ManagerEvidence| sign.strength >= HintStrength::OwnFile;
-    // What is named, locked or configured by a file of its own, the nearest first; what an engine merely allows after
-    // that, and only here; then the default.
+    // Explicit names, lock files and manager-specific files, nearest first; then what `engines` merely
+    // allows, only in this folder; then the default.
     let nearest = enclosing_folders(folder).map(of_kind).find(|here| here.iter().any(is_sign));
     let weaker = || of_kind(folder).into_iter().max_by_key(|sign| sign.strength);
     let Some(here) = nearest else {
@@ -333,7 +329,7 @@ fn choose_managers(
     };
     let best = here.iter().map(|sign| sign.strength).max().unwrap_or(HintStrength::OwnFile);
     let both = kind == Ecosystem::Jvm;
-    // Two lock files side by side: nobody knows which one counts.
+    // With two lock files side by side, it is unclear which one counts.
     let several = both || best == HintStrength::LockFile;
     let mut chosen: Vec<(PackageManager, Evidence)> = Vec::new();
     for sign in here.iter().filter(|sign| sign.strength == best || (both && is_sign(sign))) {
@@ -346,7 +342,7 @@ fn choose_managers(
 
 const NO_MANAGER_FACT: &str = "package.json without a lock file or a named manager";
 
-/// What one gets by saying nothing.
+/// The manager that an ecosystem uses by default.
 fn default_manager(kind: Ecosystem, folder: &str) -> Option<(PackageManager, Evidence)> {
     (kind == Ecosystem::Node).then(|| {
         (PackageManager::Npm, Evidence::new(&manifest::join_path(folder, "package.json"), 1, NO_MANAGER_FACT))
@@ -373,8 +369,8 @@ struct ManifestReader<'a> {
 impl ManifestReader<'_> {
     fn read(&mut self, path: &str) {
         let Some((ecosystem, reader)) = manifest::find_parser(path) else { return };
-        // `-r other.txt`, whatever it is called; but nothing that the walk did not see, and nothing but such lists: who
-        // follows an include to `.env` tells its secrets.
+        // Follow `-r other.txt` under any name, but only to files that the walk has seen and that are
+        // requirement lists: following an include to `.env` would expose its secrets.
         let is_list = |file: &String| {
             (file.ends_with(".txt") || file.ends_with(".in")) && self.inventory.contains(file)
         };
@@ -385,7 +381,7 @@ impl ManifestReader<'_> {
         }
     }
 
-    /// Reads one, and gives the files that it includes.
+    /// Reads a manifest and returns the files it includes.
     fn read_with(
         &mut self,
         path: &str,
@@ -405,7 +401,7 @@ impl ManifestReader<'_> {
         });
         let manifest = parsed.unwrap_or_else(|(line, reason)| {
             self.errors.push(Evidence::new(path, line, reason));
-            // There is a project all the same; what lies beside the manifest may speak for it.
+            // It still marks a project, and files next to it may provide evidence.
             Manifest::unparsed(path, ecosystem)
         });
         let includes = manifest.includes.clone();
@@ -414,9 +410,9 @@ impl ManifestReader<'_> {
     }
 }
 
-/// Gives projects what they leave to others: Maven parents, and names from a Gradle version catalog.
+/// Applies what projects inherit: dependencies of Maven parents, and names from a Gradle version catalog.
 fn apply_inheritance(folders: &mut BTreeMap<String, Vec<Manifest>>) {
-    // Of a parent's dependencies only those count by which something is recognised, and a handful is enough.
+    // Only dependencies that identify a framework are inherited, and a handful of them is enough.
     const MAX_INHERITED_DEPENDENCIES: usize = 20;
     let known = |d: &&Dependency| {
         d.scope == DependencyScope::Main && rules::find_rule_for_package(Ecosystem::Jvm, &d.name).is_some()
@@ -439,7 +435,7 @@ fn apply_inheritance(folders: &mut BTreeMap<String, Vec<Manifest>>) {
     }
     for manifest in folders.values_mut().flatten() {
         let mut parent = manifest.parent.clone();
-        // Inherited: declared where this project says who its parent is.
+        // An inherited dependency is attributed to the line that names the parent.
         let line = manifest.dependencies.first().map_or(1, |first| first.line);
         for _ in 0..8 {
             let Some((dependencies, next)) = parent.as_ref().and_then(|name| parents.get(name)) else {

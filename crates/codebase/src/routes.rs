@@ -1,4 +1,4 @@
-//! Routes: which function answers which request.
+//! Finds HTTP routes and their handler functions.
 
 mod mounts;
 
@@ -7,23 +7,22 @@ use crate::profile::FunctionParameter;
 use crate::source::{CallArgument, CallSite, ParsedSource, SourceClass, SourceFunction};
 use crate::symbols::{NodeId, SymbolIndex, type_names};
 
-/// A route and the function behind it.
 #[derive(Debug)]
 pub(crate) struct DetectedRoute {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) line: u32,
     pub(crate) handler: NodeId,
-    /// The router it is registered at.
+    /// The router on which it is registered.
     router: Option<String>,
-    /// What stands before the handler.
+    /// Decorators and middleware that run before the handler.
     pub(crate) guards: Vec<String>,
 }
 
 const ROUTE_METHODS: &[&str] =
     &["get", "post", "put", "patch", "delete", "websocket", "all", "options", "head"];
 
-/// All routes of all files, with the prefixes under which their routers are mounted.
+/// All routes of all files, including the prefixes of their mounted routers.
 pub(crate) fn find_routes(symbols: &SymbolIndex<'_, '_>) -> Vec<DetectedRoute> {
     let mounts = mounts::find_mounts(symbols);
     let mut routes = Vec::new();
@@ -69,7 +68,7 @@ fn find_decorated_routes(source: &ParsedSource, file: usize) -> Vec<DetectedRout
     found
 }
 
-/// What stands before every handler of a class: `@UseGuards(…)`.
+/// Guards of all handlers of a class: `@UseGuards(…)`.
 fn class_guards(class: Option<&SourceClass>) -> Vec<String> {
     class
         .into_iter()
@@ -77,7 +76,7 @@ fn class_guards(class: Option<&SourceClass>) -> Vec<String> {
         .collect()
 }
 
-/// The methods and the path that a decorator gives a route.
+/// The methods and the path that a decorator declares.
 fn parse_route_decorator(
     source: &ParsedSource,
     decorator: &CallSite,
@@ -103,12 +102,11 @@ fn parse_route_decorator(
     is_path.then(|| (methods, join_route_path(&prefix, path)))
 }
 
-/// Stands for every method.
 const ANY_METHOD: &str = "ANY";
-/// Stands for a path that is put together while the program runs.
+/// Placeholder for a path that is computed at run time.
 const COMPUTED_PATH: &str = "(computed)";
 
-/// Whether a name was made as an application or a router.
+/// Whether a name is bound to an application or a router.
 fn is_router(source: &ParsedSource, name: &str) -> bool {
     let makers = ["FastAPI", "APIRouter", "Flask", "Blueprint", "Starlette", "Router"];
     source
@@ -117,7 +115,7 @@ fn is_router(source: &ParsedSource, name: &str) -> bool {
         .any(|b| b.name == name && makers.contains(&b.callee.rsplit('.').next().unwrap_or_default()))
 }
 
-/// `methods=["POST"]`; GET if nothing is said.
+/// `methods=["POST"]`; `GET` by default.
 fn declared_methods(decorator: &CallSite) -> Vec<String> {
     let texts = |items: &[CallArgument]| {
         let text = |item: &CallArgument| match item {
@@ -143,12 +141,12 @@ fn router_prefix(source: &ParsedSource, object: &str) -> String {
     match prefix {
         Some(CallArgument::Text(text)) => text.clone(),
         None => String::new(),
-        // Put together while the program runs.
+        // Computed at run time.
         Some(_) => COMPUTED_PATH.to_owned(),
     }
 }
 
-/// A prefix and a path. The slash at the end of a path is part of it.
+/// Joins a prefix and a path. A trailing slash of the path is significant.
 pub(crate) fn join_route_path(prefix: &str, path: &str) -> String {
     let (prefix, path) = (prefix.trim_matches('/'), path.trim_start_matches('/'));
     match (prefix.is_empty(), path.is_empty()) {
@@ -158,7 +156,7 @@ pub(crate) fn join_route_path(prefix: &str, path: &str) -> String {
     }
 }
 
-/// `app.post("/chat", handler)`, `path("chat/", views.chat)` of Django, `Route("/chat", chat)` of Starlette.
+/// `app.post("/chat", handler)`, Django's `path("chat/", views.chat)`, Starlette's `Route("/chat", chat)`.
 fn find_registered_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<DetectedRoute> {
     let source = symbols.files[file].source;
     let mut found = Vec::new();
@@ -205,7 +203,7 @@ fn find_registered_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<Det
     found
 }
 
-/// What stands between the path and the handler: `app.post("/chat", auth, chat)`.
+/// The arguments between the path and the handler: `app.post("/chat", auth, chat)`.
 fn middleware_names(call: &CallSite) -> Vec<String> {
     let inner = call.arguments.get(1..call.arguments.len().saturating_sub(1)).unwrap_or_default();
     let name = |argument: &CallArgument| match argument {
@@ -228,7 +226,7 @@ fn accepted_method(view: &SourceFunction) -> String {
     }
 }
 
-/// Files whose place is their route: those of Next.js, `SvelteKit` and Remix.
+/// File-based routes of Next.js, `SvelteKit` and Remix.
 fn find_file_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<DetectedRoute> {
     let (path, source) = (symbols.files[file].path, symbols.files[file].source);
     let projects = symbols.sources.projects;
@@ -266,12 +264,12 @@ fn find_file_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<DetectedR
     }
 }
 
-/// `app/routes/api.chat.ts` of Remix: the dots are slashes, an `action` takes what is posted, a `loader` what is asked for.
+/// Remix's `app/routes/api.chat.ts`: dots become slashes, an `action` handles POST, a `loader` handles GET.
 fn find_remix_routes(source: &ParsedSource, file: usize, path: &str) -> Vec<DetectedRoute> {
     let name = path.trim_start_matches("app/routes/");
     let name = name.rsplit_once('.').map_or(name, |(name, _)| name);
     let name = name.strip_suffix("/route").unwrap_or(name);
-    // `_layout.chat` is `/chat`, and so is `chat_`.
+    // `_layout.chat` and `chat_` both map to `/chat`.
     let parts =
         name.split(['.', '/']).filter(|part| !part.starts_with('_')).map(|part| part.trim_end_matches('_'));
     let place = format!("/{}", parts.collect::<Vec<_>>().join("/"));
@@ -315,8 +313,8 @@ fn exported_routes(source: &ParsedSource, file: usize, path: &str, names: &[&str
     (0..source.functions.len()).filter(|at| wanted(&source.functions[*at])).map(fact).collect()
 }
 
-/// The fields that a handler reads and answers with, as far as types or code show them, and what a class declares of the
-/// first.
+/// The request and response fields of a handler, as far as types or code show them, and the request fields
+/// that a class declares.
 pub(crate) fn handler_fields(
     symbols: &SymbolIndex<'_, '_>,
     handler: NodeId,
@@ -328,7 +326,7 @@ pub(crate) fn handler_fields(
             .map(|class: &SourceClass| class.fields.iter().map(function_parameter).collect::<Vec<_>>())
             .filter(|fields| !fields.is_empty())
     };
-    // What a framework fills in, or answers with, is not what is sent.
+    // Injected parameters and response types are not part of the request.
     let is_sent = |annotation: &&str| !annotation.contains("Response");
     let annotations = function.parameters.iter().filter(|parameter| !parameter.injected);
     let mut annotations = annotations.filter_map(|parameter| parameter.annotation.as_deref()).filter(is_sent);

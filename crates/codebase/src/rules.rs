@@ -1,42 +1,38 @@
-//! The frameworks that are known, one line each. To add one: a line here, and a fixture in `tests/fixtures`.
+//! The known libraries, one line each. To add one, add a line here and a fixture in `tests/fixtures`.
 
 use std::sync::LazyLock;
 
 use crate::manifest::Ecosystem::{self, Dotnet, Elixir, Go, Jvm, Node, Php, Python, Ruby, Rust};
 
-/// What a library is to a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LibraryRole {
     /// It serves requests or pages.
     Web,
     /// It runs agents.
     Agent,
-    /// It talks to a language model. No framework, but what makes a function an agent.
+    /// It calls a language model. Not a framework, but a function that uses it acts as an agent.
     Model,
 }
 
-/// How a library is recognised.
 #[derive(Debug)]
 pub struct LibraryRule {
-    /// Its name in answers.
+    /// The name in results.
     pub name: &'static str,
-    /// Its name for people.
+    /// The display name.
     pub title: &'static str,
-    /// Where its packages come from.
     pub ecosystem: Ecosystem,
-    /// What it is to a program.
     pub role: LibraryRole,
-    /// Packages that are it. `x*` stands for all that begin with `x`.
+    /// Package names. `x*` matches all that begin with `x`.
     packages: &'static [&'static str],
-    /// Modules that are imported from it: the module itself and what is beneath it.
+    /// Module names, including their submodules.
     pub(crate) modules: &'static [&'static str],
-    /// Calls that make its central object: `FastAPI(…)`.
+    /// Calls that create its central object: `FastAPI(…)`.
     pub(crate) constructors: &'static [&'static str],
-    /// Files that only its users have; `*` stands for an ending.
+    /// Configuration files specific to it; `*` matches any extension.
     pub(crate) config_files: &'static [&'static str],
-    /// Frameworks that lie beneath it and are not meant when both are found.
+    /// Frameworks that it is built on, which are dropped when both are found.
     pub(crate) supersedes: &'static [&'static str],
-    /// It builds the program, so its users rightly list it for development.
+    /// A build tool: listing it as a development dependency does not lower the confidence.
     pub(crate) is_build_tool: bool,
 }
 
@@ -83,22 +79,20 @@ impl LibraryRule {
         self
     }
 
-    /// Whether it counts as a framework.
     pub fn is_framework(&self) -> bool {
         self.role != LibraryRole::Model
     }
 
-    /// Which of its packages this is; the first is the one that carries its version.
+    /// The index of a package; the first one carries the framework's version.
     pub(crate) fn package_rank(&self, package: &str) -> usize {
         self.packages.iter().position(|known| *known == package).unwrap_or(self.packages.len())
     }
 
-    /// Whether its packages all have the same version.
     pub(crate) fn has_shared_version(&self) -> bool {
         matches!(self.ecosystem, Jvm | Dotnet)
     }
 
-    /// How well a package name fits: the length of the pattern that it matches.
+    /// The length of the pattern that a package name matches; longer is more specific.
     fn match_length(&self, package: &str) -> Option<usize> {
         let fits = |pattern: &&&str| match pattern.strip_suffix('*') {
             Some(start) => package.starts_with(start),
@@ -120,16 +114,15 @@ const fn model(name: &'static str, title: &'static str, ecosystem: Ecosystem) ->
     LibraryRule::new(name, title, ecosystem, LibraryRole::Model)
 }
 
-/// All that are known.
-#[rustfmt::skip] // a line is a line
+#[rustfmt::skip] // one line per rule
 pub static RULES: &[LibraryRule] = &[
-    // Python on the web
+    // Python web frameworks
     web("fastapi", "FastAPI", Python).packages(&["fastapi", "fastapi-slim"], &["fastapi"]).constructors(&["FastAPI"]).supersedes(&["starlette"]),
     web("starlette", "Starlette", Python).packages(&["starlette"], &["starlette"]).constructors(&["Starlette"]),
     web("flask", "Flask", Python).packages(&["flask"], &["flask"]).constructors(&["Flask"]),
     web("django", "Django", Python).packages(&["django"], &["django"]).constructors(&["get_asgi_application", "get_wsgi_application", "execute_from_command_line"]).config_files(&["manage.py"]),
     web("litestar", "Litestar", Python).packages(&["litestar"], &["litestar"]).constructors(&["Litestar"]).supersedes(&["starlette"]),
-    // JavaScript and TypeScript on the web
+    // JavaScript and TypeScript web frameworks
     web("express", "Express", Node).packages(&["express"], &["express"]).constructors(&["express"]),
     web("nextjs", "Next.js", Node).packages(&["next"], &["next"]).config_files(&["next.config.*"]).build_tool(),
     web("nestjs", "NestJS", Node).packages(&["@nestjs/core", "@nestjs/common"], &["@nestjs"]).constructors(&["NestFactory.create", "NestFactory.createMicroservice", "NestFactory.createApplicationContext"]).config_files(&["nest-cli.json"]).supersedes(&["express", "fastify"]),
@@ -142,7 +135,7 @@ pub static RULES: &[LibraryRule] = &[
     web("hono", "Hono", Node).packages(&["hono", "@hono/hono"], &["hono", "@hono/hono", "@hono/zod-openapi"]).constructors(&["Hono", "OpenAPIHono"]),
     web("fastify", "Fastify", Node).packages(&["fastify"], &["fastify"]).constructors(&["fastify", "Fastify"]),
     web("koa", "Koa", Node).packages(&["koa"], &["koa"]).constructors(&["Koa"]),
-    // Agents
+    // Agent frameworks
     agent("langchain", "LangChain", Python).packages(&["langchain", "langchain-core", "langchain-*"], &["langchain", "langchain_core", "langchain_community", "langchain_openai", "langchain_anthropic", "langchain_*"]).constructors(&["create_agent", "AgentExecutor", "init_chat_model", "ChatOpenAI", "ChatAnthropic", "AzureChatOpenAI"]),
     agent("langgraph", "LangGraph", Python).packages(&["langgraph", "langgraph-*"], &["langgraph", "langgraph_*"]).constructors(&["StateGraph", "create_react_agent", "MessageGraph"]).config_files(&["langgraph.json"]),
     agent("crewai", "CrewAI", Python).packages(&["crewai", "crewai-tools"], &["crewai", "crewai_tools"]).constructors(&["Crew", "Agent", "Flow"]),
@@ -174,7 +167,7 @@ pub static RULES: &[LibraryRule] = &[
     web("symfony", "Symfony", Php).packages(&["symfony/framework-bundle", "symfony/symfony"], &["Symfony\\Bundle"]).config_files(&["config/bundles.php", "symfony.lock"]),
     web("aspnetcore", "ASP.NET Core", Dotnet).packages(&["Microsoft.NET.Sdk.Web", "Microsoft.AspNetCore.App", "Microsoft.AspNetCore.OpenApi", "Microsoft.AspNetCore.Mvc*", "Microsoft.AspNetCore.Identity*", "Microsoft.AspNetCore.Authentication*"], &["Microsoft.AspNetCore"]).constructors(&["WebApplication.CreateBuilder", "WebApplication.CreateSlimBuilder", "WebHost.CreateDefaultBuilder"]),
     web("phoenix", "Phoenix", Elixir).packages(&["phoenix"], &["Phoenix"]).constructors(&["use Phoenix.Endpoint"]),
-    // Language models
+    // Language model libraries
     model("openai", "OpenAI", Python).packages(&["openai"], &["openai"]).constructors(&["OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"]),
     model("anthropic", "Anthropic", Python).packages(&["anthropic"], &["anthropic"]).constructors(&["Anthropic", "AsyncAnthropic"]),
     model("google-genai", "Google Gen AI", Python).packages(&["google-genai", "google-generativeai"], &["google.genai", "google.generativeai"]).constructors(&["genai.Client", "genai.GenerativeModel"]),
@@ -192,17 +185,17 @@ pub static RULES: &[LibraryRule] = &[
     model("ollama", "Ollama", Node).packages(&["ollama"], &["ollama"]),
 ];
 
-/// The number of a rule in the table.
+/// The index of a rule in [`RULES`].
 pub(crate) type RuleId = usize;
 
-/// The rule that a declared package belongs to: the one that names it most exactly.
+/// The most specific rule for a declared package.
 pub(crate) fn find_rule_for_package(ecosystem: Ecosystem, package: &str) -> Option<RuleId> {
     let fits = |(id, rule): (RuleId, &LibraryRule)| Some((rule.match_length(package)?, id));
     let rules = RULES.iter().enumerate().filter(|(_, rule)| rule.ecosystem == ecosystem);
     rules.filter_map(fits).max().map(|(_, id)| id)
 }
 
-/// The rule that an imported module belongs to: the one that names it most exactly.
+/// The most specific rule for an imported module.
 pub(crate) fn find_rule_for_module(ecosystem: Ecosystem, module: &str) -> Option<RuleId> {
     let module = if ecosystem == Node { strip_version(module) } else { module.to_owned() };
     let fits = |(id, rule): (RuleId, &LibraryRule)| {
@@ -218,7 +211,7 @@ pub(crate) fn find_rule_for_module(ecosystem: Ecosystem, module: &str) -> Option
     rules.filter_map(fits).max().map(|(_, id)| id)
 }
 
-/// `jsr:@hono/hono@4.6.14/cors` is `@hono/hono/cors`.
+/// Reduces `jsr:@hono/hono@4.6.14/cors` to `@hono/hono/cors`.
 fn strip_version(module: &str) -> String {
     let Some(module) = module.strip_prefix("jsr:").or_else(|| module.strip_prefix("npm:")) else {
         return module.to_owned();
@@ -229,7 +222,7 @@ fn strip_version(module: &str) -> String {
     format!("{}{rest}", &module[..at])
 }
 
-/// Whether a module is this one, or lies beneath it.
+/// Whether a module is `known` or one of its submodules.
 fn matches_module(module: &str, known: &str) -> bool {
     match (known.strip_suffix('*'), module.strip_prefix(known)) {
         (Some(start), _) => module.starts_with(start),
@@ -238,7 +231,7 @@ fn matches_module(module: &str, known: &str) -> bool {
     }
 }
 
-/// The names of all frameworks, without doubles.
+/// The names of all frameworks, without duplicates.
 pub static FRAMEWORK_NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let mut names: Vec<_> = RULES.iter().filter(|rule| rule.is_framework()).map(|rule| rule.name).collect();
     let mut seen = std::collections::HashSet::new();

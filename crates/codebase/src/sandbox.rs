@@ -1,8 +1,8 @@
-//! Runs a program of a repository so that it can do little harm: see `docs/decisions/0018-sandbox.md`.
+//! Runs a program of a repository in a sandbox; see `docs/decisions/0018-sandbox.md`.
 //!
-//! What a program may touch is said by [`file_access`], what it is told by [`environment`], how it is started and ended by
-//! [`process`]. Whether it may be run at all is decided elsewhere. Where the kernel offers less, less is confined, and
-//! [`confinement`] says so.
+//! [`file_access`] decides which files a program may access, [`environment`] which variables it gets, and
+//! [`process`] starts and stops it. Whether it may run at all is decided elsewhere. [`confinement`] reports
+//! what the kernel supports; on older kernels less is confined.
 
 mod confinement;
 mod environment;
@@ -32,19 +32,18 @@ use other as system;
 use process::{Isolation, LaunchSpec, RunningProgram};
 use temp_home::TempHome;
 
-/// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOutcome {
-    /// Its exit code, if it ended by itself; 128 and the number of the signal, if it was killed.
+    /// Exit code; 128 plus the signal number if it was killed by a signal.
     pub code: Option<i32>,
-    /// It was ended because its time was up, or because the call was cancelled.
+    /// Whether it was stopped because of the time limit or because the call was cancelled.
     pub timed_out: bool,
-    /// The end of what it said, on both streams.
+    /// The end of its output, stdout and stderr combined.
     pub output: String,
 }
 
-/// Runs a program in the folder of a tree until it ends or the budget is over. The error is of the kind `NotFound` if
-/// there is no such program.
+/// Runs a program in the folder of a tree until it exits or the budget is used up. Fails with `NotFound` if
+/// the program does not exist.
 pub fn run(tree: &Tree, words: &[String], budget: &WorkBudget) -> io::Result<RunOutcome> {
     run_isolated(tree.path(), words, budget, detect_confinement().isolation)
 }

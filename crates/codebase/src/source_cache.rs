@@ -1,4 +1,4 @@
-//! A closer look at chosen files, on several threads: which libraries they really import and make something of.
+//! Parses selected files on several threads and finds which libraries they actually import and use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,16 +18,16 @@ use crate::project::ProjectSet;
 use crate::rules::{self, RULES, RuleId};
 use crate::source::{self, ParsedSource, SourceImport};
 
-/// What a file turned out to say.
+/// The analysis of one file.
 #[derive(Debug, Default)]
 pub(crate) struct AnalyzedFile {
-    /// Libraries it imports, the line, and the words there.
+    /// Imported libraries.
     pub(crate) imports: Vec<LibraryUse>,
-    /// Calls that make a library's central object.
+    /// Calls that create a library's central object.
     pub(crate) constructions: Vec<LibraryUse>,
-    /// Where its `main` is.
+    /// The line of its `main`.
     pub(crate) main_line: Option<u32>,
-    /// Its syntax, if it was parsed.
+    /// The source facts, if it was parsed.
     pub(crate) source: Option<ParsedSource>,
 }
 
@@ -36,35 +36,33 @@ pub(crate) struct LibraryUse {
     pub(crate) rule: RuleId,
     pub(crate) line: u32,
     pub(crate) text: String,
-    /// It is done when the file is loaded, not when a function is called.
+    /// Runs when the file is loaded, not when a function is called.
     pub(crate) at_top_level: bool,
-    /// It is done by a method: a library's way rather than a program's.
+    /// Runs in a method, which is typical for a library and not for a program.
     pub(crate) in_method: bool,
 }
 
-/// Files that have been looked at.
 pub(crate) struct SourceCache<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) inventory: &'a FileInventory,
     pub(crate) projects: &'a ProjectSet,
     budget: &'a WorkBudget,
     files: BTreeMap<String, AnalyzedFile>,
-    /// How much the sources that are kept amount to.
+    /// The total number of facts kept.
     fact_count: usize,
-    /// What was left out because there was too much of it, in words.
+    /// What was omitted because of limits, as sentences.
     pub(crate) omissions: BTreeSet<String>,
-    /// Versions that lock files were asked for. A workspace of five hundred packages has one lock file.
+    /// Cached lock file lookups. A workspace of 500 packages shares one lock file.
     lock_files: Mutex<LockFileCache>,
-    /// Files that were there a moment ago, and cannot be read now.
+    /// Files that the walk listed but that can no longer be read.
     unreadable: Mutex<BTreeSet<String>>,
-    /// Puts names into sentences.
     pub(crate) redactor: NameRedactor,
 }
 
-/// A version and its line, or that there is none.
+/// A version and its line; `None` if the package is not locked.
 type LockedVersion = Option<(String, u32)>;
 
-/// What is known of lock files: the text of the last one, and all answers.
+/// The text of the last lock file, and all lookup results.
 #[derive(Default)]
 struct LockFileCache {
     path: String,
@@ -72,11 +70,9 @@ struct LockFileCache {
     versions: BTreeMap<(String, String, String), LockedVersion>,
 }
 
-/// The most files that are looked at closely.
 const MAX_ANALYZED_FILES: usize = 4000;
-/// The most functions and calls that are kept, of all files.
+/// Limit on functions and calls kept, across all files.
 const MAX_FACTS: usize = 400_000;
-/// The largest lock file that is read.
 const MAX_LOCK_FILE_BYTES: u64 = 16 << 20;
 
 impl<'a> SourceCache<'a> {
@@ -108,7 +104,7 @@ impl<'a> SourceCache<'a> {
         self.files.iter().map(|(path, seen)| (path.as_str(), seen))
     }
 
-    /// Reads a file, and remembers that it could not: an analysis that has lost one does not pass for a whole one.
+    /// Reads a file. A failure is recorded, so that an incomplete analysis is reported as such.
     pub(crate) fn read(&self, path: &str, limit: u64) -> Option<Vec<u8>> {
         let read = self.tree.read(path, limit);
         if let Err(ReadError::Io(_)) = &read {
@@ -117,7 +113,7 @@ impl<'a> SourceCache<'a> {
         read.ok()
     }
 
-    /// Everything that was skipped, by the survey or since.
+    /// Everything that was skipped, by the walk or later.
     pub(crate) fn skipped(&self) -> Vec<SkippedPath> {
         let unread = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
         let since =
@@ -126,7 +122,8 @@ impl<'a> SourceCache<'a> {
         all.into_iter().collect()
     }
 
-    /// The version of a package in the lock file at `path`, as the project in `folder` gets it, and its line.
+    /// The version of a package for the project in `folder` according to the lock file at `path`, and its
+    /// line.
     pub(crate) fn locked_version(&self, path: &str, folder: &str, package: &str) -> LockedVersion {
         let member = folder.strip_prefix(parent_folder(path)).unwrap_or(folder).trim_matches('/');
         let member = if lock_files::has_member_versions(file_name(path)) { member } else { "" };
@@ -144,15 +141,14 @@ impl<'a> SourceCache<'a> {
         version
     }
 
-    /// Looks at these files, those already seen left out.
+    /// Parses these files, except those already loaded.
     pub(crate) fn load_files(&mut self, mut paths: Vec<&str>) {
         paths.sort_unstable();
         paths.dedup();
         paths.retain(|path| !self.files.contains_key(*path));
         let room = MAX_ANALYZED_FILES.saturating_sub(self.files.len());
         if paths.len() > room || self.fact_count > MAX_FACTS {
-            self.omissions
-                .insert(format!("{} files were looked at closely, others were not", self.files.len() + room));
+            self.omissions.insert(format!("only {} files were analysed in detail", self.files.len() + room));
             paths.truncate(if self.fact_count > MAX_FACTS { 0 } else { room });
         }
         let found: Mutex<Vec<(String, AnalyzedFile)>> = Mutex::new(Vec::new());
@@ -170,7 +166,8 @@ impl<'a> SourceCache<'a> {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(8).min(paths.len() / 8);
         thread::scope(|scope| {
             for _ in 0..threads.saturating_sub(1) {
-                // Parsers need a large stack. Where none is to be had, this thread does it all.
+                // Parsers need a large stack. If no such thread can be started, this thread does all the
+                // work.
                 let _ =
                     thread::Builder::new().stack_size(source::PARSER_STACK_BYTES).spawn_scoped(scope, work);
             }
@@ -184,7 +181,7 @@ impl<'a> SourceCache<'a> {
         self.files.extend(found);
     }
 
-    /// Whether the time is up or nobody waits any more.
+    /// Whether the deadline has passed or the work was cancelled.
     pub(crate) fn is_out_of_budget(&self) -> bool {
         self.budget.is_expired() || self.budget.is_cancelled()
     }
@@ -202,7 +199,7 @@ impl<'a> SourceCache<'a> {
             return AnalyzedFile::default();
         };
         let text = String::from_utf8_lossy(&bytes);
-        // A file that was chosen by its name alone is parsed only if it mentions something.
+        // A file selected only by its name is parsed only if it mentions a library.
         let is_known = file.hits.is_some() && language.has_parser();
         if !is_known && find_mentions(&bytes, language).is_empty() {
             return AnalyzedFile::default();
@@ -210,14 +207,14 @@ impl<'a> SourceCache<'a> {
         if !language.has_parser() {
             return line_scan::scan_lines(&text, language);
         }
-        // A parser that panics costs one file, not the analysis.
+        // A panic in a parser skips one file instead of aborting the analysis.
         match catch_unwind(AssertUnwindSafe(|| source::parse(path, &text, language))) {
             Ok(Ok(source)) => self.find_library_uses(path, language, source),
             Ok(Err(_)) | Err(_) => AnalyzedFile::default(),
         }
     }
 
-    /// Which of its imports are libraries, and what it makes of them.
+    /// Finds the library imports and the library objects that a file creates.
     fn find_library_uses(&self, path: &str, language: Language, source: ParsedSource) -> AnalyzedFile {
         let mut seen = AnalyzedFile { main_line: source.main_guard, ..AnalyzedFile::default() };
         let Some(ecosystem) = language.ecosystem() else { return seen };
@@ -261,7 +258,7 @@ impl<'a> SourceCache<'a> {
         seen
     }
 
-    /// The library that an import takes something from.
+    /// The library that an import refers to.
     pub(crate) fn library_of_import(
         &self,
         path: &str,
@@ -280,7 +277,7 @@ impl<'a> SourceCache<'a> {
             .or_else(|| rules::find_rule_for_module(ecosystem, &import.module))
     }
 
-    /// Whether a Python module of this name lies in the tree: `agents` may be a folder of one's own.
+    /// Whether a Python module of this name is part of the tree: `agents` may be a local folder.
     fn is_local(&self, path: &str, module: &str) -> bool {
         let top = module.split('.').next().unwrap_or(module);
         let project =
@@ -294,7 +291,7 @@ impl<'a> SourceCache<'a> {
         })
     }
 
-    /// What a dotted name stands for, if it comes from a library: the library, and the name in it.
+    /// Resolves a dotted name to a library and the name in it.
     pub(crate) fn resolve_library_name<'s>(
         &self,
         path: &str,
@@ -302,7 +299,7 @@ impl<'a> SourceCache<'a> {
         source: &'s ParsedSource,
         callee: &'s str,
     ) -> Option<(RuleId, String)> {
-        // The longest name that is imported: `import a.b` binds all of it.
+        // The longest matching import: `import a.b` matches all of `a.b`.
         let fits = |import: &&SourceImport| {
             !import.local.is_empty()
                 && callee

@@ -1,4 +1,4 @@
-//! What a name in a file means, as far as names tell: functions, classes, imports, and what things were made with.
+//! Name resolution across files: functions, classes, imports, and the calls that objects were created with.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,28 +7,27 @@ use crate::manifest::Ecosystem;
 use crate::source::{ParsedSource, SourceClass, SourceFunction};
 use crate::source_cache::{AnalyzedFile, SourceCache};
 
-/// A function in a file; `None` for what the file does when it is loaded.
+/// A function in a file; `None` for the top-level code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeId {
     pub(crate) file: usize,
     pub(crate) function: Option<usize>,
 }
 
-/// A file that takes part, with its names sorted out: what is looked up for every call must not be searched for.
+/// A file with indexed names. Lookups happen for every call, so they must not search linearly.
 pub(crate) struct IndexedFile<'l> {
     pub(crate) path: &'l str,
     pub(crate) source: &'l ParsedSource,
     pub(crate) ecosystem: Ecosystem,
-    /// Functions by name; of several, the one that counts: on top, and the last.
+    /// Functions by name; of several, the last one at the top level.
     functions: HashMap<&'l str, usize>,
     methods: HashMap<(&'l str, &'l str), usize>,
     classes: HashMap<&'l str, usize>,
     bindings: HashMap<&'l str, Vec<usize>>,
-    /// The file that a local name comes from, and its name there.
+    /// Local names, each with its source file and its name there.
     imports: HashMap<&'l str, (usize, &'l str)>,
 }
 
-/// All files that take part.
 pub(crate) struct SymbolIndex<'l, 'a> {
     pub(crate) sources: &'l SourceCache<'a>,
     pub(crate) files: Vec<IndexedFile<'l>>,
@@ -72,7 +71,7 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         self.files[node.file].source.functions.get(node.function?)
     }
 
-    /// The function of the tree that a dotted name means.
+    /// The function of the tree that a dotted name refers to.
     pub(crate) fn resolve_function(&self, file: usize, within: Option<usize>, name: &str) -> Option<NodeId> {
         let parts: Vec<&str> = name.split('.').map(|part| part.trim_end_matches("()")).collect();
         match parts.as_slice() {
@@ -95,7 +94,7 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         }
     }
 
-    /// A function by its name: here, or where the name is imported from.
+    /// Finds a function by name, in this file or in the file it is imported from.
     pub(crate) fn find_function(&self, file: usize, name: &str, hops: usize) -> Option<NodeId> {
         if let Some(function) = self.files[file].functions.get(name) {
             return Some(NodeId { file, function: Some(*function) });
@@ -104,7 +103,7 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         self.find_function(other, name, hops - 1)
     }
 
-    /// The file that a local name comes from, and its name there.
+    /// The source file of an imported name, and its name there.
     pub(crate) fn imported_from(&self, file: usize, local: &str) -> Option<(usize, &'l str)> {
         self.files[file].imports.get(local).copied()
     }
@@ -123,23 +122,23 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         at.owner.as_deref()
     }
 
-    /// The class of an object, by what it was made with or declared as.
+    /// The class of an object, by its constructor call or its declared type.
     fn class_of_object(&self, file: usize, within: Option<usize>, object: &str) -> Option<(usize, &'l str)> {
         let made = self.find_binding(file, within, object).and_then(|callee| self.find_class(file, callee));
         let declared = || {
             let annotation = self.find_annotation(file, within, object)?;
             type_names(annotation).find_map(|word| self.find_class(file, word))
         };
-        // Made in another file: `from .deps import agent`.
+        // Created in another file: `from .deps import agent`.
         let elsewhere = || {
             let (other, name) = self.imported_from(file, object)?;
             self.find_class(other, self.find_binding(other, None, name)?)
         };
-        // Made on the spot: `Assistant().answer(…)`.
+        // Created inline: `Assistant().answer(…)`.
         made.or_else(declared).or_else(elsewhere).or_else(|| self.find_class(file, object))
     }
 
-    /// The class of this name, here or where it is imported from.
+    /// Finds a class by name, in this file or in the file it is imported from.
     pub(crate) fn find_class(&self, file: usize, name: &str) -> Option<(usize, &'l str)> {
         let name = name.rsplit('.').next()?;
         if let Some((name, _)) = self.files[file].classes.get_key_value(name) {
@@ -154,7 +153,7 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         self.files[file].source.classes.get(*self.files[file].classes.get(name)?)
     }
 
-    /// What a name was made with: in this function, in those around it, or in the file.
+    /// The call that a name was assigned from: in this function, an enclosing one, or the file.
     pub(crate) fn find_binding(&self, file: usize, within: Option<usize>, name: &str) -> Option<&'l str> {
         let IndexedFile { source, bindings, .. } = &self.files[file];
         let of_name = bindings.get(name)?;
@@ -174,7 +173,7 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         by_place(None).map(|binding| binding.callee.as_str())
     }
 
-    /// The type that a parameter or a field says to have.
+    /// The annotated type of a parameter or a field.
     pub(crate) fn find_annotation(
         &self,
         file: usize,

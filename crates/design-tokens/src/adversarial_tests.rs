@@ -1,5 +1,4 @@
-//! Documents that somebody wrote to break something. Whatever is done with them takes bounded time, and what comes out is
-//! of bounded size.
+//! Tests with hostile documents: every operation takes bounded time and produces output of bounded size.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -10,7 +9,7 @@ use super::limits::{
 };
 use super::*;
 
-/// Far more than any step takes; the machine does other things too, and tests are not optimised.
+/// Far more than any step takes, because the machine may be busy and tests are not optimised.
 const MAX_TEST_DURATION: Duration = Duration::from_mins(2);
 
 /// Members `name0`, `name1` and so on.
@@ -54,7 +53,7 @@ fn adversarial_documents() -> Vec<(&'static str, String)> {
             "circles in all directions",
             format!(
                 r#"{{"$type":"shadow",{}}}"#,
-                // The last first, so that the longest way is found.
+                // In reverse, so that the longest path is found.
                 members(150, "t", |_| token(&list(150, |at| format!("\"{{t{}}}\"", 149 - at))))
             ),
         ),
@@ -122,7 +121,7 @@ fn adversarial_documents() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Something that is done with a document: its name, and what comes out.
+/// An operation on a document: its name, and its output.
 type TimedOperation<'a> = (&'a str, Box<dyn Fn() -> (String, Vec<TokenFinding>) + 'a>);
 
 #[test]
@@ -152,7 +151,7 @@ fn every_operation_on_adversarial_documents_terminates() {
             let (text, findings) = work();
             let took = start.elapsed();
             assert!(took < MAX_TEST_DURATION, "{name}: {step} took {took:?}");
-            // What stands around the pieces is not counted, so there may be a little more.
+            // Text around the pieces is not counted, so the limit may be slightly exceeded.
             assert!(
                 text.len() <= MAX_EXPORT_BYTES + MAX_DOCUMENT_BYTES,
                 "{name}: {step} made {} bytes",
@@ -208,7 +207,7 @@ fn diff_summary(document: &TokenDocument) -> String {
     String::new()
 }
 
-/// What refuses to change says so in bounded words.
+/// Error messages of edits are bounded.
 fn edit_summary(document: &TokenDocument) -> String {
     let first = document.root().iter().map(|(name, _)| name).find(|name| !name.starts_with('$')).unwrap();
     let said = [
@@ -227,9 +226,9 @@ fn exceeded_limits_are_reported() {
         ("a list of references to a list", "the value is too large"),
         ("a text that many name", "the value is too large"),
         ("circles in all directions", "142 more … → t0"),
-        ("nothing but mistakes", "more findings are left out"),
-        ("groups that extend one another", "groups extend one another in a row"),
-        ("paths that extending makes long", "its path has more than 512 bytes"),
+        ("nothing but mistakes", "more findings are omitted"),
+        ("groups that extend one another", "groups extend each other"),
+        ("paths that extending makes long", "its path exceeds 512 bytes"),
     ] {
         let text = adversarial_documents().into_iter().find(|(known, _)| *known == name).unwrap().1;
         let findings = validate(&TokenDocument::parse(&text).unwrap());
@@ -328,7 +327,7 @@ fn adversarial_stylesheets_are_imported_in_bounded_time() {
     }
 }
 
-/// Declarations whose names differ in letters that no name of a token has.
+/// Declarations whose names differ only in characters that token names cannot contain.
 fn same_when_clean(at: usize) -> String {
     let letters: String = (0..8).map(|digit| ["\\.", "\\{", "\\}"][at / 3_usize.pow(digit) % 3]).collect();
     format!("--a{letters}:{at};")

@@ -1,6 +1,6 @@
-//! What may still be made.
+//! Budgets that bound the size and cost of results.
 
-/// An amount of something that is used up bit by bit: values, bytes, steps.
+/// An amount that is used up bit by bit: values, bytes, steps.
 #[derive(Debug)]
 pub(super) struct CostBudget {
     remaining: usize,
@@ -11,7 +11,7 @@ impl CostBudget {
         Self { remaining: most }
     }
 
-    /// Takes some. `None`: there was not so much, and now there is nothing.
+    /// Spends an amount. `None` if there was not enough; then the budget is empty.
     pub(super) fn spend(&mut self, amount: usize) -> Option<()> {
         let left = self.remaining.checked_sub(amount);
         self.remaining = left.unwrap_or(0);

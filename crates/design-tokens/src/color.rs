@@ -1,7 +1,7 @@
-//! Colours: 14 spaces, CSS text, and the way to sRGB.
+//! Colours: 14 spaces, CSS syntax, and conversion to sRGB.
 //!
-//! The mathematics is that of the `color` crate (Linebender; all spaces of CSS Color 4, no dependencies). It works in
-//! 32-bit floats, which is far finer than what a screen shows or a contrast ratio needs.
+//! The mathematics comes from the `color` crate (Linebender; all spaces of CSS Color 4, no dependencies). It
+//! works in 32-bit floats, which is far more precise than a screen or a contrast ratio needs.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,6 @@ use super::json::{Json, JsonMap};
 
 /// A colour space of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "their names in CSS say all there is to say")]
 pub enum ColorSpace {
     Srgb,
     SrgbLinear,
@@ -30,16 +29,15 @@ pub enum ColorSpace {
     XyzD50,
 }
 
-/// What a component of a colour may be.
+/// The allowed range of a colour component.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ComponentRange {
     /// From 0 to this.
     ZeroTo(f64),
-    /// An angle: from 0 up to, but not including, 360.
+    /// An angle, from 0 up to but not including 360.
     Hue,
     /// 0 or more.
     Positive,
-    /// Anything.
     Any,
 }
 
@@ -53,11 +51,11 @@ impl ComponentRange {
         }
     }
 
-    /// The nearest value that it contains: an angle goes on from the beginning.
+    /// The nearest value in the range; angles wrap around.
     fn clamp(self, value: f64) -> f64 {
         match self {
             Self::ZeroTo(end) => value.clamp(0.0, end),
-            Self::Hue => value.rem_euclid(360.0) % 360.0, // The first may be 360 for the tiniest negative ones.
+            Self::Hue => value.rem_euclid(360.0) % 360.0, // Rounding may yield 360 for tiny negative values.
             Self::Positive => value.max(0.0),
             Self::Any => value,
         }
@@ -74,7 +72,6 @@ impl ComponentRange {
 }
 
 impl ColorSpace {
-    /// All of them, as the format lists them.
     pub const ALL: [Self; 14] = [
         Self::Srgb,
         Self::SrgbLinear,
@@ -92,7 +89,6 @@ impl ColorSpace {
         Self::XyzD50,
     ];
 
-    /// Its name in `colorSpace`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Srgb => "srgb",
@@ -112,7 +108,6 @@ impl ColorSpace {
         }
     }
 
-    /// The space of a name.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|space| space.as_str() == name)
     }
@@ -150,22 +145,20 @@ impl ColorSpace {
     }
 }
 
-/// A colour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Color {
-    /// The space that the components are of.
     pub space: ColorSpace,
-    /// The three components; `None` where the file says `none`.
+    /// `None` where the file says `none`.
     pub components: [Option<f64>; 3],
-    /// From 0, invisible, to 1.
+    /// From 0 (invisible) to 1.
     pub alpha: f64,
-    /// The nearest `#rrggbb`, for those who know no other space.
+    /// The nearest `#rrggbb`, for tools that support no other space.
     pub hex: Option<String>,
 }
 
 impl Color {
-    /// Reads a colour as CSS writes it: `#0af`, `rebeccapurple`, `oklch(0.7 0.1 200 / 50%)`. What is out of the range that
-    /// the format has for a component becomes the nearest that is not.
+    /// Parses a CSS colour: `#0af`, `rebeccapurple`, `oklch(0.7 0.1 200 / 50%)`. Components out of range are
+    /// clamped to the range of the format.
     pub fn from_css(text: &str) -> Option<Self> {
         let parsed = color::parse_color(text.trim()).ok()?;
         let space = ColorSpace::ALL.into_iter().find(|space| space.tag() == parsed.cs)?;
@@ -185,7 +178,7 @@ impl Color {
             hex: None,
         };
         if let Some(bytes) = color.to_rgb8() {
-            // Eight bits a component is what was meant; more digits would only be noise.
+            // The value was meant with eight bits per component; more digits would be noise.
             color.components = bytes.map(|byte| Some(round(f64::from(byte) / 255.0, 4)));
             color.hex = Some(format_hex(bytes));
             color.alpha = round(color.alpha, 4);
@@ -193,7 +186,7 @@ impl Color {
         Some(color)
     }
 
-    /// Red, green and blue in sRGB from 0 to 1. What sRGB cannot show is cut off.
+    /// Red, green and blue in sRGB, from 0 to 1. Out-of-gamut values are clipped.
     pub(super) fn to_srgb(&self) -> [f64; 3] {
         if self.space == ColorSpace::Srgb {
             return self.components.map(|value| value.unwrap_or(0.0).clamp(0.0, 1.0));
@@ -237,7 +230,7 @@ impl Color {
         }
     }
 
-    /// The value as the format writes it.
+    /// The value as written in the format.
     pub fn to_json(&self) -> Json {
         let component = |value: Option<f64>| value.map_or_else(|| Json::from("none"), Json::number);
         let mut map = JsonMap::new();
@@ -252,9 +245,9 @@ impl Color {
         map.into()
     }
 
-    /// The components in eight bits each, if it is an sRGB colour that loses nothing by that.
+    /// The components in eight bits each, if this is an sRGB colour without loss of precision.
     fn to_rgb8(&self) -> Option<[u8; 3]> {
-        // Three decimals, as people round, are within 0.13 of a step.
+        // Values rounded to three decimals are within 0.13 of a step.
         let whole = |value: Option<f64>| {
             let scaled = value? * 255.0;
             ((scaled - scaled.round()).abs() < 0.13 && (-0.2..255.2).contains(&scaled))
@@ -274,7 +267,7 @@ fn format_hex([red, green, blue]: [u8; 3]) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// The shortest decimal of a 32-bit float, not the digits that widening would invent.
+/// The shortest decimal of a 32-bit float, without the digits that widening would add.
 fn shortest_decimal(value: f32) -> f64 {
     value.to_string().parse().ok().filter(|value: &f64| value.is_finite()).unwrap_or(0.0)
 }
@@ -285,7 +278,7 @@ pub(super) fn round(value: f64, digits: i32) -> f64 {
     if rounded.is_finite() { rounded + 0.0 } else { value }
 }
 
-/// A number as CSS and people write it: at most six decimals, twelve if it is tiny, no exponent.
+/// Formats a number for CSS: at most six decimals (twelve for tiny values), no exponent.
 pub(super) fn format_number(value: f64) -> String {
     let value = round(value, if value.abs() < 0.001 { 12 } else { 6 });
     if value == 0.0 { "0".to_owned() } else { value.to_string() }

@@ -1,4 +1,4 @@
-//! Whether text can be read: contrast as WCAG 2 measures it.
+//! Readability of text: contrast ratios as defined by WCAG 2.
 
 #[cfg(test)]
 mod tests;
@@ -14,16 +14,16 @@ use super::model::TokenModel;
 use super::parse::parse_value;
 use super::value::TokenValue;
 
-/// How large the text is. Large: 24 px and more, or 18.66 px and more when bold.
+/// Large text is at least 24 px, or 18.66 px if bold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextSize {
-    /// As most text is.
+    /// Body text.
     Normal,
-    /// Headings and the like.
+    /// Headings and similar.
     Large,
 }
 
-/// How much a pair satisfies.
+/// The WCAG level that a pair satisfies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ContrastLevel {
     /// Less than AA.
@@ -36,8 +36,8 @@ pub enum ContrastLevel {
 
 /// The contrast ratio of a text on a background, from 1 to 21.
 ///
-/// A background that can be seen through lies on white; a text that can be seen through lies on that. Mixing is done in
-/// sRGB, as browsers do it.
+/// A translucent background is composited over white, and a translucent text over the result. Mixing happens
+/// in sRGB, as in browsers.
 pub fn contrast_ratio(text: &Color, background: &Color) -> f64 {
     let below = composite_over(background, [1.0; 3]);
     let above = composite_over(text, below);
@@ -45,7 +45,7 @@ pub fn contrast_ratio(text: &Color, background: &Color) -> f64 {
     (one.max(two) + 0.05) / (one.min(two) + 0.05)
 }
 
-/// What a ratio satisfies.
+/// The level that a ratio satisfies.
 pub fn contrast_level(ratio: f64, size: TextSize) -> ContrastLevel {
     let (aa, aaa) = match size {
         TextSize::Normal => (4.5, 7.0),
@@ -66,7 +66,7 @@ fn composite_over(color: &Color, below: [f64; 3]) -> [f64; 3] {
     [mix(0), mix(1), mix(2)]
 }
 
-/// The relative luminance of WCAG 2.
+/// Relative luminance as defined by WCAG 2.
 fn luminance(srgb: [f64; 3]) -> f64 {
     let linear =
         |value: f64| if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) };
@@ -74,43 +74,43 @@ fn luminance(srgb: [f64; 3]) -> f64 {
     0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
-/// A text and a background that are shown together.
+/// A text colour and the background behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContrastPair {
-    /// The path of the colour of the text.
+    /// Path of the text colour.
     pub text: String,
-    /// The path of the colour behind it.
+    /// Path of the background colour.
     pub background: String,
 }
 
-/// What a pair has in a mode.
+/// The contrast of a pair in a mode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContrastCheck {
-    /// The pair.
     pub pair: ContrastPair,
-    /// The mode; none: the values without one.
+    /// `None` for the base values.
     pub mode: Option<String>,
-    /// The contrast ratio; `None` if one of them is no colour.
+    /// `None` if one of the two is not a colour.
     pub ratio: Option<f64>,
 }
 
 impl ContrastCheck {
-    /// What it satisfies. A pair without a ratio fails.
+    /// A pair without a ratio fails.
     pub fn level(&self, size: TextSize) -> ContrastLevel {
         self.ratio.map_or(ContrastLevel::Fail, |ratio| contrast_level(ratio, size))
     }
 
-    /// The ratio as people write it.
+    /// The ratio for display, such as `4.5:1`.
     pub fn ratio_text(&self) -> String {
-        // Cut, not rounded: 4.496 is not 4.5.
+        // Truncated, not rounded: 4.496 does not satisfy 4.5.
         self.ratio.map_or_else(
-            || "no colour".to_owned(),
+            || "not a colour".to_owned(),
             |ratio| format!("{}:1", format_number((ratio * 100.0).floor() / 100.0)),
         )
     }
 }
 
-/// Measures pairs without a mode and in every mode: the first [`MAX_CONTRAST_PAIRS`] of them. [`unmeasured_pairs_warning`] tells of the others.
+/// Measures the first [`MAX_CONTRAST_PAIRS`] pairs in the base values and in every mode.
+/// [`unmeasured_pairs_warning`] reports the rest.
 pub fn check_contrast(document: &TokenDocument, pairs: &[ContrastPair]) -> Vec<ContrastCheck> {
     let pairs = &pairs[..pairs.len().min(MAX_CONTRAST_PAIRS)];
     let model = TokenModel::new(document);
@@ -132,13 +132,13 @@ pub fn check_contrast(document: &TokenDocument, pairs: &[ContrastPair]) -> Vec<C
     all
 }
 
-/// Says so if [`check_contrast`] does not measure all of some pairs.
+/// Warns if [`check_contrast`] does not measure all of these pairs.
 pub fn unmeasured_pairs_warning(pairs: &[ContrastPair]) -> Option<TokenFinding> {
     let left_out = pairs.len().checked_sub(MAX_CONTRAST_PAIRS).filter(|count| *count > 0)?;
-    // So many suggestions are not all that there are.
+    // At this limit the list of suggestions is incomplete.
     let at_least = if pairs.len() >= MAX_SUGGESTED_PAIRS { "at least " } else { "" };
     let message = format!(
-        "{at_least}{left_out} pairs were not measured, for {MAX_CONTRAST_PAIRS} are measured at once; name those that matter"
+        "{at_least}{left_out} pairs were not measured, because the limit is {MAX_CONTRAST_PAIRS}; name the pairs that matter"
     );
     Some(TokenFinding::warning("", message))
 }
@@ -151,19 +151,20 @@ fn resolved_color(model: &TokenModel<'_>, values: &ModeValues, path: &str) -> Op
     }
 }
 
-/// Groups whose colours are for text, and groups whose colours are behind it.
+/// Groups of text colours and of background colours.
 const TEXT_GROUPS: [&str; 4] = ["text", "foreground", "fg", "content"];
 const BACKGROUND_GROUPS: [&str; 4] = ["background", "bg", "surface", "backgrounds"];
-/// Words of colours that need no contrast, or have a partner of their own.
+/// Words in names of colours that need no contrast or have a dedicated partner.
 const EXEMPT_WORDS: [&str; 4] = ["disabled", "inverse", "placeholder", "overlay"];
-/// How many pairs are suggested at most. Not all of them are measured at once, but whoever asks can tell how many there are.
+/// Maximum number of suggested pairs. More than are measured at once, so that callers can be told how many
+/// there are.
 const MAX_SUGGESTED_PAIRS: usize = 10_000;
 
-/// The pairs that names suggest.
+/// Suggests pairs by name.
 ///
-/// `on-brand` is on `brand` beside it, and so are `brand-text` and `brand-foreground`. Otherwise every colour in a group
-/// `text`, `foreground`, `fg` or `content` is on every colour in a group `background`, `bg` or `surface` beside it. Colours
-/// named disabled, inverse, placeholder or overlay are left out.
+/// `on-brand`, `brand-text` and `brand-foreground` are paired with `brand` in the same group. Otherwise every
+/// colour in a group `text`, `foreground`, `fg` or `content` is paired with every colour in a sibling group
+/// `background`, `bg` or `surface`. Colours named disabled, inverse, placeholder or overlay are skipped.
 pub fn suggest_pairs(document: &TokenDocument) -> Vec<ContrastPair> {
     let model = TokenModel::new(document);
     let values = ModeValues::for_mode(&model, None, &mut |_| {});
@@ -191,14 +192,14 @@ pub fn suggest_pairs(document: &TokenDocument) -> Vec<ContrastPair> {
     pairs
 }
 
-/// The group that a role's group is in, if a path goes through one of that role.
+/// The parent of the first group in the path with one of these names.
 fn role_parent_group(path: &str, words: &[&str]) -> Option<String> {
     let names: Vec<_> = path.split('.').collect();
     let at = names.iter().position(|name| words.contains(&name.to_lowercase().as_str()))?;
     Some(names[..at].join("."))
 }
 
-/// The background that a text is named after.
+/// The background that a text colour is named after.
 fn background_by_name(path: &str, is_color: &impl Fn(&str) -> bool) -> Option<String> {
     let (group, name) = path.rsplit_once('.').map_or(("", path), |(group, name)| (group, name));
     let base = name

@@ -1,4 +1,4 @@
-//! What changed between two documents.
+//! Differences between two documents.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -14,66 +14,59 @@ use super::model::TokenModel;
 use super::resolve::{token_deprecation, token_description};
 use super::rewrite;
 
-/// What changed between two documents. Paths are in the order of the documents.
+/// Differences between two documents. Paths are in document order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TokenDiff {
-    /// Tokens that are new.
+    /// New tokens.
     pub added: Vec<TokenState>,
-    /// Tokens that are gone.
+    /// Deleted tokens.
     pub removed: Vec<TokenState>,
-    /// Tokens that say something else.
+    /// Tokens with another type, value, description or deprecation.
     pub changed: Vec<TokenChange>,
-    /// Tokens that say the same under another path.
+    /// Tokens with the same content at another path.
     pub renamed: Vec<TokenRename>,
 }
 
-/// What a token says.
+/// The content of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TokenState {
-    /// Its path.
     pub path: String,
-    /// Its type.
     pub kind: Option<TokenKind>,
-    /// Its value as it is written; an alias is an alias. `…` if there is too much to show.
+    /// The value as written; aliases are not resolved. `…` if it is too large to show.
     pub value: Json,
-    /// Its values for modes, in the order of their names.
+    /// Values for modes, ordered by name.
     pub modes: Vec<(String, Json)>,
-    /// What it is for.
     pub description: Option<String>,
-    /// Set if it should not be used any more: why, or an empty text.
+    /// `Some` if deprecated: the reason, or an empty string.
     pub deprecated: Option<String>,
 }
 
-/// A token that says something else.
+/// A token with changed content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TokenChange {
-    /// What it said.
     pub before: TokenState,
-    /// What it says.
     pub after: TokenState,
 }
 
-/// A token under another path.
+/// A token that moved to another path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRename {
-    /// The old path.
     pub from: String,
-    /// The new path.
     pub to: String,
 }
 
 impl TokenDiff {
-    /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty() && self.renamed.is_empty()
     }
 }
 
-/// Compares two documents token by token. In what order members and modes are written, and whether a number is `4` or
-/// `4.0`, makes no difference.
+/// Compares two documents token by token. The order of members and modes does not matter, nor does `4` versus
+/// `4.0`.
 ///
-/// A token that is gone and one that is new count as renamed if they have the same type and final value in every mode, and
-/// no other token that came or went has them. An alias that only follows such a renaming did not change.
+/// A deleted and a new token count as renamed if they have the same type and the same resolved value in every
+/// mode, and no other deleted or new token has these. An alias that only follows such a rename is not a
+/// change.
 pub fn diff_documents(old: &TokenDocument, new: &TokenDocument) -> TokenDiff {
     let (old_model, new_model) = (TokenModel::new(old), TokenModel::new(new));
     let (before, after) = (token_contents(&old_model), token_contents(&new_model));
@@ -109,12 +102,12 @@ pub fn diff_documents(old: &TokenDocument, new: &TokenDocument) -> TokenDiff {
     diff
 }
 
-/// What a token says, where it says it. Through `$extends` many tokens may say the same large thing.
+/// The content of a token, borrowed: through `$extends` many tokens may share a large value.
 struct TokenContent<'a> {
     path: &'a str,
     kind: Option<TokenKind>,
     value: Cow<'a, Json>,
-    /// In the order of their names, each once.
+    /// Ordered by name, without duplicates.
     modes: Vec<(&'a str, &'a Json)>,
     description: Option<&'a str>,
     deprecated: Option<&'a str>,
@@ -140,7 +133,7 @@ fn token_contents<'a>(model: &'a TokenModel<'_>) -> Vec<TokenContent<'a>> {
         .collect()
 }
 
-/// The values that a token has for modes, by name. Where there are several for one, the first counts.
+/// A token's values for modes, ordered by name. The first one wins if a mode occurs several times.
 fn sorted_mode_values(token: &JsonMap) -> Vec<(&str, &Json)> {
     let mut modes: Vec<_> = mode_values(token).collect();
     modes.sort_by_key(|(mode, _)| *mode);
@@ -149,7 +142,7 @@ fn sorted_mode_values(token: &JsonMap) -> Vec<(&str, &Json)> {
 }
 
 impl TokenContent<'_> {
-    /// Whether another says the same, where references follow what was renamed.
+    /// Whether another token has the same content, with references updated for renames.
     fn is_equivalent(&self, other: &TokenContent<'_>, moves: &HashMap<&str, &str>) -> bool {
         let new = |path: &str| moves.get(path).map(|to| (*to).to_owned());
         let is_same_value = |one: &Json, two: &Json| {
@@ -171,7 +164,7 @@ impl TokenContent<'_> {
                 .all(|(one, two)| one.0 == two.0 && is_same_value(one.1, two.1))
     }
 
-    /// The same to keep. What is too large to be shown is not.
+    /// An owned copy. Values beyond the budget are replaced by `…`.
     fn to_state(&self, room: &mut CostBudget) -> TokenState {
         let mut keep = |value: &Json| match value.charge(room) {
             Some(()) => value.clone(),
@@ -188,7 +181,7 @@ impl TokenContent<'_> {
     }
 }
 
-/// Pairs those that went with those that came and mean the same, where there is no doubt.
+/// Matches deleted and new tokens with the same fingerprint, if the match is unambiguous.
 fn match_renames(
     gone: &[&TokenContent<'_>],
     come: &[&TokenContent<'_>],
@@ -218,7 +211,7 @@ fn count_fingerprints(meanings: &[Option<String>]) -> HashMap<&str, usize> {
     counts
 }
 
-/// What tokens come to: type and final values, as texts to compare. What has no value means nothing.
+/// Type and resolved values of tokens as strings to compare. `None` for tokens without a value.
 fn token_fingerprints(
     document: &TokenDocument,
     model: &TokenModel<'_>,
@@ -232,12 +225,12 @@ fn token_fingerprints(
             Some(format!("{:?}:{}", said.kind, value.canonical()))
         })
         .collect();
-    // By name, for documents may have the same modes in another order.
+    // Ordered by name, because documents may have the same modes in another order.
     for mode in document.modes().into_iter().collect::<BTreeSet<_>>() {
         let values = everywhere.resolve_mode(&mode, &mut |_| {});
         for (said, meaning) in tokens.iter().zip(&mut meanings) {
             let Some((meaning, &at)) = meaning.as_mut().zip(model.index().get(said.path)) else { continue };
-            // A mode without a difference is no difference, so that documents with other modes compare.
+            // A mode without an effect is ignored, so that documents with different modes can be compared.
             let value = values.get(at).filter(|_| values.differs_from_base(at));
             let is_other =
                 |value: &Json| everywhere.base.get(at).is_none_or(|base| !value.is_equivalent(base));

@@ -1,4 +1,4 @@
-//! A design-token file as it was written.
+//! A design-token file as written.
 
 use std::fmt;
 
@@ -8,68 +8,50 @@ use super::limits::{
     MAX_DEPTH, MAX_DOCUMENT_BYTES, MAX_MODES, MAX_NAME_BYTES, MAX_PATH_BYTES, MAX_TEXT_BYTES, MAX_TOKENS,
 };
 
-/// A design-token file: groups and tokens in their order, with every member they have.
+/// A design-token file: groups and tokens in order, with all their members.
 ///
-/// It is the JSON itself. What tokens there are, of what type and value, are questions that other functions answer;
-/// so a file with mistakes can be held, judged and mended, and a file printed again says what it said.
+/// This is the JSON itself; other functions derive the tokens with their types and values. So a file with
+/// mistakes can be stored, validated and fixed, and printing a file does not change its content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TokenDocument {
     root: JsonMap,
 }
 
-/// Why a text is no document.
+/// Why a text cannot be parsed as a document.
 #[derive(Debug, thiserror::Error)]
 pub enum ParseError {
-    /// Too many bytes.
-    #[error("the document has {bytes} bytes and may have {MAX_DOCUMENT_BYTES}; split it")]
-    TooLarge {
-        /// How many there are.
-        bytes: usize,
-    },
-    /// Too long a text, spaces and all.
+    #[error("the document has {bytes} bytes, but the limit is {MAX_DOCUMENT_BYTES}; split it")]
+    TooLarge { bytes: usize },
+    /// The text is too long, whitespace included.
     #[error(
-        "the text has {bytes} bytes and may have {MAX_TEXT_BYTES}; leave out spaces, or split the document"
+        "the text has {bytes} bytes, but the limit is {MAX_TEXT_BYTES}; remove whitespace or split the document"
     )]
-    TextTooLong {
-        /// How many there are.
-        bytes: usize,
-    },
-    /// No JSON, or JSON that is too deep or names a thing twice.
-    #[error("the document is not usable JSON: {0}")]
+    TextTooLong { bytes: usize },
+    /// Not JSON, nested too deep, or with duplicate names.
+    #[error("the document is not valid JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// JSON, but no object.
-    #[error("a design-token document is a JSON object, and this is {found}")]
-    NotAnObject {
-        /// What it is.
-        found: &'static str,
-    },
-    /// Too many tokens.
+    /// JSON, but not an object.
+    #[error("a design-token document must be a JSON object, not {found}")]
+    NotAnObject { found: &'static str },
     #[error("the document has more than {MAX_TOKENS} tokens; split it")]
     TooManyTokens,
-    /// A name that is too long.
-    #[error("a name in `{path}` has {bytes} bytes and may have {MAX_NAME_BYTES}; shorten it")]
+    #[error("a name in `{path}` has {bytes} bytes, but the limit is {MAX_NAME_BYTES}; shorten it")]
     NameTooLong {
-        /// The group that it is in.
+        /// The group that contains it.
         path: String,
-        /// How long it is.
         bytes: usize,
     },
-    /// A path that is too long.
-    #[error("the path `{path}` has {} bytes and may have {MAX_PATH_BYTES}; shorten its names", path.len())]
-    PathTooLong {
-        /// The path.
-        path: String,
-    },
-    /// Values made in code that are nested too deep.
+    #[error("the path `{path}` has {} bytes, but the limit is {MAX_PATH_BYTES}; shorten its names", path.len())]
+    PathTooLong { path: String },
+    /// Values created in code that are nested too deep.
     #[error("the document is nested more than {MAX_DEPTH} levels deep; flatten it")]
     TooDeep,
-    /// Too many modes.
     #[error("the document has more than {MAX_MODES} modes; split it")]
     TooManyModes,
 }
 
 impl TokenDocument {
-    /// Reads a file. Only what no function could work with is refused; `validate` judges the rest.
+    /// Parses a file. Only rejects what no function could handle; `validate` reports the rest.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         if text.len() > MAX_TEXT_BYTES {
             return Err(ParseError::TextTooLong { bytes: text.len() });
@@ -79,13 +61,14 @@ impl TokenDocument {
             Json::Object(root) => Self { root }.check_structure()?,
             other => return Err(ParseError::NotAnObject { found: other.type_name() }),
         };
-        // Without its spaces a text is not longer, and to count what is kept would cost every reader.
+        // A shorter text cannot exceed the limit, and measuring the document would cost every caller.
         if text.len() > MAX_DOCUMENT_BYTES { document.within_limits() } else { Ok(document) }
     }
 
-    /// Reads a document that was kept. No limit is asked again: one that is lower today must not lock anybody out.
+    /// Parses a stored document. Limits are not checked again: a limit that was lowered since must not make
+    /// stored data unreadable.
     pub fn parse_stored(text: &str) -> Result<Self, ParseError> {
-        /// As deep as `serde_json` goes.
+        /// The maximum that `serde_json` supports.
         const MAX_STORED_DEPTH: usize = 120;
         match Json::parse_to_depth(text, MAX_STORED_DEPTH)? {
             Json::Object(root) => Ok(Self { root }),
@@ -93,13 +76,13 @@ impl TokenDocument {
         }
     }
 
-    /// Takes members as a document, under the same limits as a text.
+    /// Creates a document from members, under the same limits as a text.
     pub fn from_map(root: JsonMap) -> Result<Self, ParseError> {
         Self { root }.within_limits()?.check_structure()
     }
 
-    /// The document, if it is not too large to be kept. New forms are larger than old ones, so this is asked again wherever
-    /// values were renewed.
+    /// Checks that the document is not too large to store. Normalised values may be larger than legacy ones,
+    /// so this is checked again after normalising.
     pub(super) fn within_limits(self) -> Result<Self, ParseError> {
         if self.root.depth() > MAX_DEPTH {
             return Err(ParseError::TooDeep);
@@ -126,21 +109,20 @@ impl TokenDocument {
         self.root
     }
 
-    /// What stands at a path, token or group, as it was written. Nothing is inherited.
+    /// The token or group at a path, as written and without inherited members.
     pub fn get(&self, path: &str) -> Option<&JsonMap> {
         find_written(&self.root, path)
     }
 
-    /// The modes that tokens have values for, in the order they occur.
+    /// The modes that tokens have values for, in order of occurrence.
     pub fn modes(&self) -> Vec<String> {
         let mut modes = Vec::new();
         collect_modes(&self.root, &mut modes);
         modes
     }
 
-    /// How many tokens and groups there are, inherited ones too, counted without a mode and in every mode; and what is
-    /// written, where 64 bytes count as one more. Whoever looks at all of them, or makes the document anew, takes time in
-    /// proportion to it.
+    /// Estimated cost of processing the whole document: the number of tokens and groups, inherited ones
+    /// included, times the number of modes plus one, and one unit per 64 bytes of text.
     pub fn processing_cost(&self) -> usize {
         const BYTES_PER_UNIT: usize = 64;
         let flat = FlatTokens::from_document(self);
@@ -148,25 +130,25 @@ impl TokenDocument {
             + self.root.encoded_len() / BYTES_PER_UNIT
     }
 
-    /// The file as text: two spaces an indent.
+    /// The file as text, indented by two spaces.
     pub fn to_pretty_string(&self) -> String {
         Json::Object(self.root.clone()).to_pretty_string()
     }
 }
 
 impl fmt::Display for TokenDocument {
-    /// The file as text, on one line.
+    /// The file as text on a single line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(&self.root).map_err(|_| fmt::Error)?)
     }
 }
 
-/// Whether an object is a token. One with `$ref` alone may be a token or a group: its target decides.
+/// Whether an object is a token. For an object with only `$ref` the target decides.
 pub(super) fn is_token(map: &JsonMap) -> bool {
     map.contains("$value")
 }
 
-/// The members of a group that are tokens or groups.
+/// The tokens and groups inside a group.
 pub(super) fn children(map: &JsonMap) -> impl Iterator<Item = (&str, &JsonMap)> {
     map.iter().filter_map(|(name, value)| match value {
         Json::Object(child) if name == "$root" || !name.starts_with('$') => Some((name, child)),
@@ -174,13 +156,13 @@ pub(super) fn children(map: &JsonMap) -> impl Iterator<Item = (&str, &JsonMap)> 
     })
 }
 
-/// Where values for modes stand.
+/// Members of `$extensions` that contain values for modes.
 const MODE_MEMBERS: [&str; 2] = ["mode", "modes"];
 
-/// The values that a token has for modes.
+/// A token's values for modes.
 ///
-/// Exporters write them into `$extensions`: under `mode` or `modes`, or under one of these in the object of a vendor.
-/// Each is the bare value, or an object with `$value`.
+/// Exporters write them into `$extensions`, under `mode` or `modes`, either directly or inside a vendor's
+/// object. Each is the bare value or an object with `$value`.
 pub(super) fn mode_values(token: &JsonMap) -> impl Iterator<Item = (&str, &Json)> {
     let extensions = token.get("$extensions").and_then(Json::as_object);
     let vendors =
@@ -198,22 +180,22 @@ pub(super) fn mode_values(token: &JsonMap) -> impl Iterator<Item = (&str, &Json)
         })
 }
 
-/// The value that a token has for a mode.
+/// A token's value for one mode.
 pub(super) fn mode_value<'a>(token: &'a JsonMap, mode: &str) -> Option<&'a Json> {
     mode_values(token).find(|(known, _)| *known == mode).map(|(_, value)| value)
 }
 
-/// What stands at a path.
+/// The object at a path.
 pub(super) fn find_written<'a>(root: &'a JsonMap, path: &str) -> Option<&'a JsonMap> {
     path.split('.').try_fold(root, |map, name| map.get(name)?.as_object())
 }
 
-/// What stands at a path, to change.
+/// The object at a path, for modification.
 pub(super) fn find_mut<'a>(root: &'a mut JsonMap, path: &str) -> Option<&'a mut JsonMap> {
     path.split('.').try_fold(root, |map, name| map.get_mut(name)?.as_object_mut())
 }
 
-/// Changes the values that a token has for modes; the same that [`mode_values`] lists.
+/// Modifies a token's values for modes, those that [`mode_values`] lists.
 pub(super) fn for_each_mode_value(token: &mut JsonMap, change: &mut impl FnMut(&mut Json)) {
     let Some(extensions) = token.get_mut("$extensions").and_then(Json::as_object_mut) else { return };
     update_modes(extensions, change);
@@ -222,7 +204,7 @@ pub(super) fn for_each_mode_value(token: &mut JsonMap, change: &mut impl FnMut(&
     }
 }
 
-/// Takes the value out that a token has for a mode, wherever it stands. Says whether it had one.
+/// Removes a token's value for a mode, wherever it is. Returns whether there was one.
 pub(super) fn remove_mode(token: &mut JsonMap, mode: &str) -> bool {
     let Some(extensions) = token.get_mut("$extensions").and_then(Json::as_object_mut) else { return false };
     let mut is_taken = remove_mode_from(extensions, mode);
@@ -249,7 +231,7 @@ fn remove_mode_from(holder: &mut JsonMap, mode: &str) -> bool {
     is_taken
 }
 
-/// Takes what stands at a path out.
+/// Removes the value at a path.
 pub(super) fn remove_path(root: &mut JsonMap, path: &str) -> Option<Json> {
     match path.rsplit_once('.') {
         Some((group, name)) => find_mut(root, group)?.remove(name),
@@ -257,7 +239,7 @@ pub(super) fn remove_path(root: &mut JsonMap, path: &str) -> Option<Json> {
     }
 }
 
-/// The group at a path, made with all groups on the way if it is missing.
+/// The group at a path, created with all its parents if missing.
 pub(super) fn ensure_group<'a>(root: &'a mut JsonMap, path: &str) -> &'a mut JsonMap {
     path.split('.').filter(|name| !name.is_empty()).fold(root, JsonMap::object_entry)
 }
@@ -275,7 +257,7 @@ fn update_modes(holder: &mut JsonMap, change: &mut impl FnMut(&mut Json)) {
     }
 }
 
-/// The path of a name in a group.
+/// Appends a name to the path of a group.
 pub(super) fn join_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { [path, ".", name].concat() }
 }

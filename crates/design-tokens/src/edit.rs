@@ -1,4 +1,4 @@
-//! Changes to a document. Each gives a new document and says which paths it touched.
+//! Edits to a document. Each returns a new document and the touched paths.
 
 mod rename;
 mod set;
@@ -21,113 +21,76 @@ use super::validate::structure::name_problem;
 pub use rename::rename_path;
 pub use set::{set_token, set_tokens};
 
-/// A document after a change.
+/// A document after an edit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EditOutcome {
-    /// The new document.
     pub document: TokenDocument,
-    /// The paths of the tokens and groups that are not what they were, in order.
+    /// Paths of the changed tokens and groups, in order.
     pub touched: Vec<String>,
 }
 
-/// Why a change was not made.
+/// Why an edit was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// A path with a name that the format forbids.
-    #[error("`{}` cannot be a path: {reason}", excerpt(path))]
+    /// The path contains a name that the format forbids.
+    #[error("`{}` is not a valid path: {reason}", excerpt(path))]
     InvalidPath {
-        /// The path.
         path: String,
-        /// Which name, and why.
+        /// Which name is invalid, and why.
         reason: String,
     },
-    /// A mode without a name, or with too long a one.
-    #[error("a mode needs a name of 1 to {MAX_NAME_BYTES} bytes; `{}` has {}", excerpt(mode), mode.len())]
-    InvalidMode {
-        /// The mode.
-        mode: String,
-    },
-    /// Nothing at the path.
-    #[error("there is no token or group `{}`; look up its path", excerpt(path))]
-    NotFound {
-        /// The path.
-        path: String,
-    },
-    /// Something at the path already.
-    #[error("`{}` exists already; choose another path or delete it first", excerpt(path))]
-    AlreadyExists {
-        /// The path.
-        path: String,
-    },
-    /// A group where a token should be, or a token where a group should be.
-    #[error("`{}` is a {found}, and here a {wanted} is needed", excerpt(path))]
-    WrongNodeType {
-        /// The path.
-        path: String,
-        /// What it is.
-        found: &'static str,
-        /// What it should be.
-        wanted: &'static str,
-    },
-    /// Groups on the way that extend one another too often.
+    /// The name of the mode is empty or too long.
+    #[error("the name of a mode must have 1 to {MAX_NAME_BYTES} bytes; `{}` has {}", excerpt(mode), mode.len())]
+    InvalidMode { mode: String },
+    /// There is nothing at the path.
+    #[error("token or group `{}` not found; look up its path", excerpt(path))]
+    NotFound { path: String },
+    /// The path is taken.
+    #[error("`{}` already exists; choose another path or delete it first", excerpt(path))]
+    AlreadyExists { path: String },
+    /// A group instead of a token, or a token instead of a group.
+    #[error("`{}` is a {found}, but a {wanted} is required", excerpt(path))]
+    WrongNodeType { path: String, found: &'static str, wanted: &'static str },
+    /// Groups along the path extend each other too often.
     #[error(
-        "`{}` was not looked up: the groups extend one another too often; use fewer `$extends` or fewer changes at once",
+        "`{}` was not looked up: its groups extend each other too often; use fewer `$extends` or fewer changes at once",
         excerpt(path)
     )]
-    TooManyExtends {
-        /// The path.
-        path: String,
-    },
-    /// A token without a type.
-    #[error("`{}` would have no type; give one, or put it into a group that has one", excerpt(path))]
-    MissingType {
-        /// The path.
-        path: String,
-    },
-    /// A token that has no value of its own for a mode.
-    #[error(
-        "`{}` has no value of its own for mode `{}`; there is nothing to delete",
-        excerpt(path),
-        excerpt(mode)
-    )]
-    ModeNotFound {
-        /// The path.
-        path: String,
-        /// The mode.
-        mode: String,
-    },
-    /// A value that is wrong, or makes something else wrong.
-    #[error("the value of `{}` is not usable: {}", excerpt(path), list_findings(path, findings))]
+    TooManyExtends { path: String },
+    /// The token would have no type.
+    #[error("`{}` would have no type; specify one or move it into a group with a type", excerpt(path))]
+    MissingType { path: String },
+    /// The token has no value for the mode.
+    #[error("`{}` has no value for mode `{}`; there is nothing to delete", excerpt(path), excerpt(mode))]
+    ModeNotFound { path: String, mode: String },
+    /// The value is invalid, or makes another token invalid.
+    #[error("the value of `{}` is invalid: {}", excerpt(path), list_findings(path, findings))]
     InvalidValue {
-        /// The path.
         path: String,
-        /// All that is wrong.
+        /// Every problem.
         findings: Vec<TokenFinding>,
     },
-    /// Something refers to what should go.
-    #[error("`{}` is used by {}; change them first, or delete by force", excerpt(path), list_paths(users))]
+    /// It cannot be deleted because it is used.
+    #[error("`{}` is used by {}; change them first, or force the deletion", excerpt(path), list_paths(users))]
     InUse {
-        /// The path.
         path: String,
         /// The tokens and groups that refer to it.
         users: Vec<String>,
     },
-    /// Another path would change the meaning of something.
+    /// Renaming would change the meaning of the document.
     #[error("`{}` cannot become `{}`: {reason}", excerpt(from), excerpt(to))]
     MeaningChanged {
-        /// The old path.
         from: String,
-        /// The new path.
         to: String,
         /// What would change.
         reason: String,
     },
-    /// The document would be too large.
+    /// The document would exceed a limit.
     #[error(transparent)]
     Limit(#[from] ParseError),
 }
 
-/// How many things one message names.
+/// Maximum number of items listed in a message.
 const MAX_LISTED_ITEMS: usize = 10;
 
 fn list_findings(path: &str, findings: &[TokenFinding]) -> String {
@@ -151,31 +114,32 @@ fn with_remaining_count(text: String, count: usize) -> String {
     if count > MAX_LISTED_ITEMS { format!("{text} and {} more", count - MAX_LISTED_ITEMS) } else { text }
 }
 
-/// What to put at a path.
+/// A token to write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewToken {
-    /// Its type. Without one it keeps the type that it has or inherits.
+    /// If `None`, it keeps its own or inherited type.
     pub kind: Option<TokenKind>,
-    /// Its value, or an alias such as `{color.brand}`.
+    /// The value, or an alias such as `{color.brand}`.
     pub value: Json,
-    /// The mode that the value is for; without one it is for all that have none of their own.
+    /// The mode that the value is for. If `None`, the value applies to every mode without one.
     pub mode: Option<String>,
-    /// What it is for. Without one it keeps the description that it has.
+    /// If `None`, it keeps its description.
     pub description: Option<String>,
 }
 
 impl NewToken {
-    /// A token of a type with a value.
+    /// A token with a type and a value.
     pub fn new(kind: TokenKind, value: impl Into<Json>) -> Self {
         Self { kind: Some(kind), value: value.into(), mode: None, description: None }
     }
 }
 
-/// Checks a path: its length, every name, and that `$root` is only its end.
+/// Checks the length of a path and each of its names. `$root` is only allowed at the end.
 pub(super) fn check_path(path: &str) -> Result<(), EditError> {
-    // Before anything is made of it: groups for each of a million names would be too deep to be dropped again.
+    // Checked first, because creating groups for a million names would overflow the stack when they are
+    // dropped.
     if path.len() > MAX_PATH_BYTES {
-        let reason = format!("it has {} bytes and may have {MAX_PATH_BYTES}", path.len());
+        let reason = format!("it has {} bytes, but the limit is {MAX_PATH_BYTES}", path.len());
         return Err(EditError::InvalidPath { path: path.to_owned(), reason });
     }
     let names = path.strip_suffix(".$root").unwrap_or(path);
@@ -185,7 +149,7 @@ pub(super) fn check_path(path: &str) -> Result<(), EditError> {
     }
 }
 
-/// Refuses a path that leads into a token: what the format itself keeps there is not moved or taken.
+/// Rejects a path into a token: members that belong to the format cannot be moved or deleted.
 fn check_reserved_names(path: &str) -> Result<(), EditError> {
     let names = path.strip_suffix(".$root").unwrap_or(path);
     match names.split('.').find(|name| name.starts_with('$')).and_then(name_problem) {
@@ -194,7 +158,7 @@ fn check_reserved_names(path: &str) -> Result<(), EditError> {
     }
 }
 
-/// What is at a path. Refuses one that leads through a token.
+/// Looks up a path. Rejects a path through a token.
 fn locate_path<'a>(
     root: &'a JsonMap,
     path: &str,
@@ -210,7 +174,7 @@ fn locate_path<'a>(
     }
 }
 
-/// Takes a token or a group out. Refused while something outside refers to it, unless forced.
+/// Deletes a token or group. Rejected while anything else refers to it, unless forced.
 pub fn delete_path(document: &TokenDocument, path: &str, force: bool) -> Result<EditOutcome, EditError> {
     check_reserved_names(path)?;
     if document.get(path).is_none() {
@@ -233,8 +197,8 @@ pub fn delete_path(document: &TokenDocument, path: &str, force: bool) -> Result<
     Ok(EditOutcome { document: changed, touched })
 }
 
-/// Takes the value out that a token has for a mode; there it then has the value that it always has. Refused if something
-/// would be wrong by that, unless forced.
+/// Deletes a token's value for a mode, which then falls back to its base value. Rejected if that makes a
+/// token invalid, unless forced.
 pub fn delete_mode_value(
     document: &TokenDocument,
     path: &str,
@@ -251,14 +215,14 @@ pub fn delete_mode_value(
         return Err(EditError::ModeNotFound { path: path.to_owned(), mode: mode.to_owned() });
     }
     if !force {
-        // A value for a mode may be what keeps references from going in a circle.
+        // A value for a mode may be what breaks a reference cycle.
         set::check_edit(document, &changed, &[])
             .map_err(|findings| EditError::InvalidValue { path: path.to_owned(), findings })?;
     }
     Ok(EditOutcome { document: changed, touched: vec![path.to_owned()] })
 }
 
-/// Who refers to something that is gone: tokens that are still there, and groups that extend it.
+/// Users of deleted tokens: remaining tokens, and groups that extend the path.
 fn find_users(
     before: &TokenModel<'_>,
     after: &TokenModel<'_>,
@@ -267,7 +231,7 @@ fn find_users(
     gone: &HashSet<&str>,
 ) -> Vec<String> {
     let mut users = Vec::new();
-    // What many inherit is looked at once.
+    // Inherited tokens share their map, which is checked only once.
     let mut affected: HashMap<*const JsonMap, bool> = HashMap::new();
     for token in after.tokens() {
         let Some(&at) = before.index().get(&token.path) else { continue };
@@ -291,7 +255,7 @@ fn find_users(
     users
 }
 
-/// The groups outside a path that extend it or something in it.
+/// The groups outside a path that extend it or anything inside it.
 fn collect_extenders(map: &JsonMap, at: &str, path: &str, known: &HashSet<String>, users: &mut Vec<String>) {
     if at == path {
         return;

@@ -1,4 +1,4 @@
-//! References followed: the value of every token, in one mode after the other.
+//! Resolves references: the value of every token in each mode.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,19 +14,19 @@ use super::limits::{MAX_DEPTH, MAX_RESOLVED_NODES, MAX_RESOLVED_NODES_ALL_MODES,
 use super::model::{ReferenceTarget, TokenModel, ValueSource, is_literal};
 use super::reference::TokenReference;
 
-/// The value of each token of a model in a mode.
+/// The values of all tokens of a model in one mode.
 pub(super) struct ModeValues<'a> {
     values: Vec<Option<ResolvedValue<'a>>>,
-    /// Whether a token is another than without a mode: by itself, or by what it refers to.
+    /// Whether a token differs from its base value, directly or through its references.
     differs_from_base: Vec<bool>,
-    /// Whether what a token says was too large to be looked at.
+    /// Whether a token's value was too large to process.
     pub(super) too_large: Vec<bool>,
-    /// How much each value counts.
+    /// The cost of each value.
     weights: Vec<usize>,
     dependencies: Vec<TokenDependencies>,
 }
 
-/// A final value: most are what is written, and need not be copied.
+/// A resolved value. Most are literals and need not be copied.
 #[derive(Clone)]
 enum ResolvedValue<'a> {
     Written(&'a Json),
@@ -53,26 +53,26 @@ impl ResolvedValue<'_> {
     }
 }
 
-/// What a token needs to have a value.
+/// What a token's value depends on.
 #[derive(Clone)]
 struct TokenDependencies {
-    /// The tokens that it uses; `None` stands for a reference that leads nowhere.
+    /// The tokens it uses; `None` for a broken reference.
     tokens: Rc<[Option<usize>]>,
     derivation: Derivation,
 }
 
-/// How a token comes to its value.
+/// How a token gets its value.
 #[derive(Clone, Copy)]
 enum Derivation {
-    /// It says it, without any reference. It counts so much.
+    /// A literal of this cost, without references.
     Literal(usize),
-    /// It is an alias of this token.
+    /// An alias of this token.
     Alias(usize),
-    /// References in it have to be replaced.
+    /// A value that contains references.
     Composite,
 }
 
-/// The values of a model without a mode, and from there in every mode.
+/// The base values of a model, and values in each mode derived from them.
 pub(super) struct ModeResolver<'m, 'a> {
     model: &'m TokenModel<'a>,
     pub(super) base: ModeValues<'a>,
@@ -86,14 +86,14 @@ impl<'m, 'a> ModeResolver<'m, 'a> {
         Self { model, base, budget }
     }
 
-    /// The values in a mode. Only what is different there is told and made anew.
+    /// The values in a mode. Only tokens that differ there are computed and reported.
     pub(super) fn resolve_mode(&mut self, mode: &str, tell: &mut dyn FnMut(TokenFinding)) -> ModeValues<'a> {
         ModeValuesBuilder::new(self.model, Some(mode), Some(&self.base), &mut self.budget, tell).build()
     }
 }
 
 impl<'a> ModeValues<'a> {
-    /// The values of a model in a mode or in none.
+    /// The values of a model in a mode, or the base values.
     pub(super) fn for_mode(
         model: &TokenModel<'a>,
         mode: Option<&str>,
@@ -102,22 +102,20 @@ impl<'a> ModeValues<'a> {
         ModeValuesBuilder::new(model, mode, None, &mut CostBudget::new(MAX_RESOLVED_NODES), tell).build()
     }
 
-    /// The final value of a token.
     pub(super) fn get(&self, token: usize) -> Option<&Json> {
         self.values[token].as_deref()
     }
 
-    /// The final values of all tokens.
     pub(super) fn into_values(self) -> impl Iterator<Item = Option<Json>> {
         self.values.into_iter().map(|value| value.map(ResolvedValue::into_json))
     }
 
-    /// Whether a token may be another in this mode than without one.
+    /// Whether a token may differ from its base value in this mode.
     pub(super) fn differs_from_base(&self, token: usize) -> bool {
         self.differs_from_base[token]
     }
 
-    /// The value of a token with its pointers followed, but the paths in braces left as they are.
+    /// The value of a token with JSON pointers resolved, but references in braces kept.
     pub(super) fn inlined_value(
         &self,
         model: &TokenModel<'a>,
@@ -135,18 +133,18 @@ impl<'a> ModeValues<'a> {
     }
 }
 
-/// Finds the values of a model in a mode.
+/// Computes the values of a model in a mode.
 struct ModeValuesBuilder<'b, 'a> {
     model: &'b TokenModel<'a>,
     mode: Option<&'b str>,
-    /// The values without a mode: what no mode has touched is taken from there.
+    /// The base values, which are reused for tokens that do not differ.
     base: Option<&'b ModeValues<'a>>,
     values: ModeValues<'a>,
-    /// What most tokens use.
+    /// Shared by all tokens without dependencies, which are most of them.
     no_tokens: Rc<[Option<usize>]>,
-    /// For what is looked at as it is written.
+    /// For reading written values.
     read_budget: CostBudget,
-    /// For what is made of it.
+    /// For building resolved values.
     build_budget: CostBudget,
     total_budget: &'b mut CostBudget,
     report: &'b mut dyn FnMut(TokenFinding),
@@ -197,7 +195,7 @@ impl<'b, 'a> ModeValuesBuilder<'b, 'a> {
         self.values
     }
 
-    /// The tokens that a token uses, each once.
+    /// The tokens that a token uses, without duplicates.
     fn dependencies(&mut self, token: usize) -> TokenDependencies {
         let (ValueSource::Value(value) | ValueSource::Pointer(value)) = self.model.source(token, self.mode);
         let weight = if self.read_budget.remaining() > 0 { node_weight(value) } else { None };
@@ -251,12 +249,12 @@ impl<'b, 'a> ModeValuesBuilder<'b, 'a> {
         literal_part(self.model, token, self.mode, way)
     }
 
-    /// An order in which every token comes after those it uses. Tokens in circles come too, and find no value.
+    /// Tokens in dependency order. Tokens in cycles are included and get no value.
     fn topological_order(&mut self) -> Vec<usize> {
         #[derive(Clone, Copy, PartialEq)]
         enum VisitState {
             New,
-            /// On the way, as the so manieth.
+            /// Being visited, at this position on the stack.
             Open(usize),
             Done,
         }
@@ -287,7 +285,7 @@ impl<'b, 'a> ModeValuesBuilder<'b, 'a> {
                         stack.push((used, 0));
                     }
                     VisitState::Open(from) => {
-                        // Whatever the mode, it has no value then.
+                        // Tokens in a cycle have no value in any mode.
                         self.values.differs_from_base[token] = true;
                         if circles.insert(used) {
                             self.report_cycle(&stack[from..]);
@@ -303,11 +301,11 @@ impl<'b, 'a> ModeValuesBuilder<'b, 'a> {
     fn report_cycle(&mut self, stack: &[(usize, usize)]) {
         let path = |(token, _): &(usize, usize)| &*self.model.tokens()[*token].path;
         let names: Vec<_> = stack.iter().chain(stack.first()).map(path).collect();
-        let message = format!("the references go in a circle: {}", format_path_chain(&names));
+        let message = format!("the references form a cycle: {}", format_path_chain(&names));
         (self.report)(TokenFinding::error(names.first().copied().unwrap_or_default(), message));
     }
 
-    /// The value of a token, now that those it uses have theirs.
+    /// The value of a token. The tokens it uses are already resolved.
     fn resolve_value(&mut self, token: usize) -> Option<ResolvedValue<'a>> {
         let needs = Rc::clone(&self.values.dependencies[token].tokens);
         let is_special = |used: &Option<usize>| used.is_some_and(|used| self.values.differs_from_base[used]);
@@ -317,17 +315,17 @@ impl<'b, 'a> ModeValuesBuilder<'b, 'a> {
             self.values.weights[token] = base.weights[token];
             return base.values[token].clone();
         }
-        // A broken token breaks those that use it; only the first one is told.
+        // A broken token breaks its users; only the first one is reported.
         let is_broken = |used: &Option<usize>| used.is_none_or(|used| self.values.values[used].is_none());
         if needs.iter().any(is_broken) {
             return None;
         }
         let message = match self.build_value(token) {
             Ok(value) => return Some(value),
-            Err(ResolveFailure::Missing) => "a reference leads to a part that the value does not have",
+            Err(ResolveFailure::Missing) => "a reference points to a part that the value does not have",
             Err(ResolveFailure::TooLarge) => {
                 self.values.too_large[token] = true;
-                "with its references followed the value is too large; use fewer"
+                "the value is too large once its references are resolved; use fewer"
             }
         };
         (self.report)(TokenFinding::error(&*self.model.tokens()[token].path, message));
@@ -364,7 +362,7 @@ impl<'b, 'a> ModeValuesBuilder<'b, 'a> {
         Ok(value)
     }
 
-    /// The value of a token that is more than an alias.
+    /// Computes a value that is not a plain alias.
     fn compute_value(&self, token: usize, source: ValueSource<'a>) -> Result<Json, ResolveFailure> {
         let room = CostBudget::new(MAX_VALUE_NODES);
         let mut follower = ReferenceFollower {
@@ -384,19 +382,19 @@ impl<'b, 'a> ModeValuesBuilder<'b, 'a> {
     }
 }
 
-/// How much a value counts, unless it is too large.
+/// The cost of a value, unless it is too large.
 pub(super) fn node_weight(value: &Json) -> Option<usize> {
     let mut room = CostBudget::new(MAX_VALUE_NODES);
     value.charge(&mut room).map(|()| MAX_VALUE_NODES - room.remaining())
 }
 
-/// Why a value could not be made.
+/// Why a value could not be computed.
 enum ResolveFailure {
     Missing,
     TooLarge,
 }
 
-/// Makes the value of one token out of those of others.
+/// Computes the value of one token from the values of others.
 struct ReferenceFollower<'f, 'a> {
     model: &'f TokenModel<'a>,
     values: &'f [Option<ResolvedValue<'a>>],
@@ -406,7 +404,7 @@ struct ReferenceFollower<'f, 'a> {
 }
 
 impl<'a> ReferenceFollower<'_, 'a> {
-    /// The value with every reference replaced by what it leads to.
+    /// The value with every reference resolved.
     fn resolve_references(&mut self, value: &Json) -> Result<Json, ResolveFailure> {
         match TokenReference::from_value(value) {
             Some(Ok(reference)) => self.resolve_reference(&reference),
@@ -415,7 +413,8 @@ impl<'a> ReferenceFollower<'_, 'a> {
         }
     }
 
-    /// The value with every pointer replaced: by a path in braces if it leads to a token.
+    /// The value with every JSON pointer resolved, or replaced by a reference in braces if it points to a
+    /// token.
     fn inline_pointers(&mut self, value: &Json) -> Result<Json, ResolveFailure> {
         match TokenReference::from_value(value) {
             Some(Ok(reference @ TokenReference::Pointer(_))) => match self.model.locate(&reference) {
@@ -439,7 +438,7 @@ impl<'a> ReferenceFollower<'_, 'a> {
         }
     }
 
-    /// A value whose items and members are made anew.
+    /// A value with mapped items and members.
     fn map_children(
         &mut self,
         value: &Json,
@@ -481,7 +480,7 @@ impl<'a> ReferenceFollower<'_, 'a> {
     }
 }
 
-/// A part of what a token itself says, if there are no references in it.
+/// A part of a token's own value, if it contains no references.
 fn literal_part<'a>(
     model: &TokenModel<'a>,
     token: usize,

@@ -1,8 +1,8 @@
-//! Documents as other tools want them: CSS, SCSS, Tailwind, JSON.
+//! Exports of documents: CSS, SCSS, Tailwind, JSON.
 //!
-//! Names and texts of a document are not to be trusted. Names become identifiers of letters, digits, `-` and `_`; every
-//! other character of a text is escaped by its number; comments lose what could end them. So nothing in a document can
-//! leave the place where it is printed.
+//! Names and strings of a document are untrusted. Names become identifiers of letters, digits, `-` and `_`;
+//! any unsafe character of a string is escaped by its code point; comments are stripped of anything that
+//! could end them. So content of a document cannot break out of its context in the output.
 
 mod css;
 mod escape;
@@ -24,35 +24,34 @@ pub use json::{dtcg_json, resolved_json};
 pub use scss::scss;
 pub use tailwind::{tailwind_v3, tailwind_v4};
 
-/// Bytes of a prefix. It stands before every name, so a long one would make a huge sheet of a small document.
+/// Maximum size of a prefix. It is repeated before every name, so a long one would inflate a small document.
 pub const MAX_PREFIX_BYTES: usize = 64;
 
-/// How to export.
+/// Export settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportOptions {
-    /// What every name begins with, such as `acme`. What is longer than [`MAX_PREFIX_BYTES`] is cut.
+    /// Prefix of every name, such as `acme`. Truncated to [`MAX_PREFIX_BYTES`].
     pub prefix: String,
-    /// Leave out the comments: descriptions, and what is deprecated.
+    /// Omit comments with descriptions and deprecations.
     pub omit_comments: bool,
 }
 
-/// What came out, and what could not.
+/// The exported text, and findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportOutput {
-    /// The text.
     pub text: String,
-    /// The tokens that are not in it, and why.
+    /// Tokens that were not exported, and why.
     pub findings: Vec<TokenFinding>,
 }
 
 impl ExportOptions {
-    /// The prefix as it may be, and what is to be said if that is not how it was given.
+    /// The prefix, truncated to its limit, and a warning if that changed it.
     fn truncated_prefix(&self) -> (&str, Option<TokenFinding>) {
         let prefix = &self.prefix[..self.prefix.floor_char_boundary(MAX_PREFIX_BYTES)];
         let bytes = self.prefix.len();
         let message = || {
             format!(
-                "the prefix has {bytes} bytes and may have {MAX_PREFIX_BYTES}; names begin with `{prefix}`"
+                "the prefix has {bytes} bytes, but the limit is {MAX_PREFIX_BYTES}; names start with `{prefix}`"
             )
         };
         (prefix, (bytes > MAX_PREFIX_BYTES).then(|| TokenFinding::warning("", message())))
@@ -60,23 +59,24 @@ impl ExportOptions {
 }
 
 impl ExportOutput {
-    /// Says so if a prefix was wanted. Not all formats have a place for one: what they call a thing is what makes it work.
+    /// Warns if a prefix was requested. Formats with predefined names cannot have one.
     #[must_use]
     pub fn warn_if_prefix_ignored(mut self, options: &ExportOptions) -> Self {
         if !options.prefix.is_empty() {
             let prefix = excerpt(&options.prefix);
-            let message = format!("this format has no prefix: `{prefix}` is left out; css and scss have one");
+            let message =
+                format!("this format has no prefix, so `{prefix}` is ignored; use css or scss for one");
             self.findings.push(TokenFinding::warning("", message));
         }
         self
     }
 
-    /// Says so if there are modes. Not all formats have a place for them.
+    /// Warns if there are modes, for formats that do not support them.
     fn warn_if_modes_ignored(mut self, modes: &[String]) -> Self {
         if !modes.is_empty() {
             let names: Vec<Cow<'_, str>> = modes.iter().map(|mode| excerpt(mode)).collect();
             let message = format!(
-                "this format has no modes: all values are those without one; left out is what is different in {}",
+                "this format has no modes: only base values are exported, without the overrides for {}",
                 names.join(", ")
             );
             self.findings.push(TokenFinding::warning("", message));

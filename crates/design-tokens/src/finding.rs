@@ -1,4 +1,4 @@
-//! What is wrong with a design system, and where.
+//! Findings: problems of a design system.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,31 +7,30 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use super::limits::MAX_FINDINGS;
 
-/// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TokenSeverity {
-    /// It works, but is old, unclear or likely a mistake.
+    /// Works, but is outdated, unclear or probably a mistake.
     Warning,
-    /// It has no meaning in the format; the value cannot be used.
+    /// Invalid in the format; the value cannot be used.
     Error,
 }
 
-/// One thing that is wrong with a document.
+/// A single problem with a document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TokenFinding {
-    /// Where: the path of a token or group, for a part of a value followed by `/` and the part. Empty: the document.
+    /// The path of a token or group; for a part of a value, followed by `/` and the part. Empty for the
+    /// document.
     pub path: String,
-    /// How bad it is.
     pub severity: TokenSeverity,
-    /// What is wrong and what to do.
+    /// What is wrong and how to fix it.
     pub message: String,
-    /// Where in `path` the part begins: names may have a `/` too.
+    /// Where the part starts in `path`, because names may contain `/` as well.
     part_at: usize,
 }
 
-/// Bytes of one message. Whatever a document holds, it cannot fill the memory with what is said about it.
+/// Maximum size of a message, so that messages about hostile documents cannot fill the memory.
 const MAX_MESSAGE_BYTES: usize = 1_000;
-/// Bytes of a name or value that a message quotes.
+/// Maximum size of a quoted name or value.
 const MAX_EXCERPT_BYTES: usize = 100;
 
 impl TokenFinding {
@@ -43,7 +42,7 @@ impl TokenFinding {
         Self::new(path.into(), "", TokenSeverity::Warning, message.into())
     }
 
-    /// A finding about a part of the value of a token: empty, or `/` and its way from the value.
+    /// A finding about a part of a token's value: empty, or `/` and its path inside the value.
     pub(super) fn new(token: String, part: &str, severity: TokenSeverity, mut message: String) -> Self {
         let part_at = token.len();
         if message.len() > MAX_MESSAGE_BYTES {
@@ -52,7 +51,7 @@ impl TokenFinding {
         Self { path: token + part, severity, message, part_at }
     }
 
-    /// The same, in a mode.
+    /// Adds the mode to the message.
     pub(super) fn in_mode(mut self, mode: &str) -> Self {
         self.message = format!("{} (in mode `{}`)", self.message, excerpt(mode));
         self
@@ -63,7 +62,6 @@ impl TokenFinding {
         &self.path[..self.part_at]
     }
 
-    /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == TokenSeverity::Error
     }
@@ -80,12 +78,12 @@ impl fmt::Display for TokenFinding {
     }
 }
 
-/// A name or value of a document as messages quote it.
+/// Truncates a name or value for a message.
 pub(super) fn excerpt(text: &str) -> Cow<'_, str> {
     truncate(text, MAX_EXCERPT_BYTES)
 }
 
-/// A way from path to path as messages show it: not more than a few of them.
+/// Formats a chain of paths for a message, shortened in the middle.
 pub(super) fn format_path_chain(paths: &[&str]) -> String {
     const MAX_LEADING_PATHS: usize = 8;
     let mut names: Vec<_> = paths.iter().take(MAX_LEADING_PATHS).map(|path| excerpt(path)).collect();
@@ -105,7 +103,7 @@ fn truncate(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(most)]))
 }
 
-/// Tells findings that were told before from those that are new.
+/// Remembers findings, to detect duplicates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SeenFindings {
     hasher: RandomState,
@@ -113,13 +111,13 @@ pub(super) struct SeenFindings {
 }
 
 impl SeenFindings {
-    /// Whether a finding is new. From now on it is not.
+    /// Returns whether the finding is new, and remembers it.
     pub(super) fn insert(&mut self, finding: &TokenFinding) -> bool {
         self.seen.insert(self.hasher.hash_one(finding))
     }
 }
 
-/// Findings, each of them once, and not more than anybody reads.
+/// Collects findings without duplicates, up to a limit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FindingCollector {
     findings: Vec<TokenFinding>,
@@ -129,7 +127,7 @@ pub(super) struct FindingCollector {
 }
 
 impl FindingCollector {
-    /// Keeps a finding if there is room for it. Warnings leave half of the room to errors.
+    /// Adds a finding if there is room. Warnings leave half of the room for errors.
     pub(super) fn push(&mut self, finding: TokenFinding) {
         if !self.seen.insert(&finding) {
             return;
@@ -147,10 +145,10 @@ impl FindingCollector {
         findings.into_iter().for_each(|finding| self.push(finding));
     }
 
-    /// The findings, and how many there are besides.
+    /// The findings, plus one with the number of those dropped.
     pub(super) fn into_vec(mut self) -> Vec<TokenFinding> {
         if let Some(severity) = self.worst_dropped {
-            let message = format!("{} more findings are left out; mend these first", self.dropped);
+            let message = format!("{} more findings are omitted; fix these first", self.dropped);
             self.findings.push(TokenFinding::new(String::new(), "", severity, message));
         }
         self.findings

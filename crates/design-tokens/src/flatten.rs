@@ -1,4 +1,4 @@
-//! All tokens of a document in one list, with what they inherit from groups and through `$extends`.
+//! Flattens a document to a list of tokens, with everything they inherit from groups and through `$extends`.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -10,36 +10,33 @@ use super::json::{Json, JsonMap};
 use super::limits::{MAX_DEPTH, MAX_EXTENDS_CHAIN, MAX_PATH_BYTES, MAX_TOKENS};
 use super::reference::TokenReference;
 
-/// How many groups may be looked at, inherited ones counted wherever they appear. Groups that extend groups in groups
-/// could go on for ages.
+/// Limit on visited groups, counting inherited ones wherever they appear. Nested groups that extend groups
+/// can grow exponentially.
 const MAX_GROUP_VISITS: usize = 200_000;
-/// How many times a group may be extended, in all.
+/// Limit on the total number of extensions.
 const MAX_EXTENDS_TOTAL: usize = 20_000;
 
-/// A token in its place.
+/// A token at its path.
 #[derive(Clone, Debug)]
 pub(super) struct Token<'a> {
-    /// Its path.
     pub(super) path: Rc<str>,
-    /// The path where it is written: another one if `$extends` brought it.
+    /// The path where it is written, which differs from `path` if it is inherited through `$extends`.
     pub(super) origin: Rc<str>,
-    /// How many names its path and its origin share at the end, if `$extends` brought it.
+    /// Number of trailing names shared by `path` and `origin`, if it is inherited through `$extends`.
     pub(super) shared_suffix_len: usize,
-    /// Its members.
     pub(super) map: &'a JsonMap,
-    /// The `$type` of the nearest group that has one.
+    /// The `$type` of the nearest group with one.
     pub(super) group_type: Option<&'a str>,
-    /// Its `$deprecated`, or that of the nearest group.
+    /// Its `$deprecated`, or that of the nearest group with one.
     pub(super) deprecated: Option<&'a Json>,
 }
 
-/// The tokens of a document, local ones of a group first, then those it inherits.
+/// The tokens of a document. In each group, local tokens precede inherited ones.
 #[derive(Debug)]
 pub(super) struct FlatTokens<'a> {
     pub(super) root: &'a JsonMap,
     pub(super) tokens: Vec<Token<'a>>,
     pub(super) index: HashMap<Rc<str>, usize>,
-    /// The paths of all groups.
     pub(super) groups: HashSet<String>,
     pub(super) findings: Vec<TokenFinding>,
     seen: SeenFindings,
@@ -47,16 +44,16 @@ pub(super) struct FlatTokens<'a> {
     extends_count: usize,
 }
 
-/// One of the objects that make up a group: what is written there, or what it extends.
+/// One of the objects that make up a group: its own, or one it extends.
 #[derive(Clone, Debug)]
 struct GroupLayer<'a> {
     map: &'a JsonMap,
     origin: String,
-    /// How many names deep it is in what was extended.
+    /// Depth below the extended group.
     depth: usize,
 }
 
-/// What a group passes on to what is in it.
+/// What a group passes on to its members.
 #[derive(Clone, Copy)]
 struct GroupInheritance<'a> {
     group_type: Option<&'a str>,
@@ -81,7 +78,7 @@ impl<'a> FlatTokens<'a> {
         if flat.group_visits > MAX_GROUP_VISITS {
             flat.findings.push(TokenFinding::error(
                 "",
-                "the groups extend one another too often; use fewer `$extends`",
+                "the groups extend each other too often; use fewer `$extends`",
             ));
         }
         flat
@@ -128,9 +125,8 @@ impl<'a> FlatTokens<'a> {
                 let is_inherited = layer.origin != path;
                 let path = join_path(path, name);
                 if path.len() > MAX_PATH_BYTES {
-                    let message = format!(
-                        "with `$extends` its path has more than {MAX_PATH_BYTES} bytes; shorten its names"
-                    );
+                    let message =
+                        format!("with `$extends` its path exceeds {MAX_PATH_BYTES} bytes; shorten its names");
                     self.report(TokenFinding::error(excerpt(&path), message));
                 } else if self.is_token(child) {
                     let path = Rc::from(path);
@@ -157,19 +153,21 @@ impl<'a> FlatTokens<'a> {
 
     fn push(&mut self, token: Token<'a>) {
         if self.index.contains_key(&*token.path) {
-            let message = "another token has the same path, for a name has a `.`; rename one of them";
+            let message =
+                "another token has the same path, because a name contains a `.`; rename one of them";
             self.report(TokenFinding::error(&*token.path, message));
         } else if self.tokens.len() < MAX_TOKENS {
             self.index.insert(Rc::clone(&token.path), self.tokens.len());
             self.tokens.push(token);
         } else if self.group_visits <= MAX_GROUP_VISITS {
             self.group_visits = MAX_GROUP_VISITS;
-            let message = format!("with `$extends` there are more than {MAX_TOKENS} tokens; extend less");
+            let message =
+                format!("with `$extends` there are more than {MAX_TOKENS} tokens; extend fewer groups");
             self.findings.push(TokenFinding::error(&*token.path, message));
         }
     }
 
-    /// The layers with all that they extend.
+    /// The layers with everything they extend.
     fn expand_extends(
         &mut self,
         layers: Vec<GroupLayer<'a>>,
@@ -205,7 +203,7 @@ impl<'a> FlatTokens<'a> {
         }
         if chain.len() == MAX_EXTENDS_CHAIN {
             let message = format!(
-                "more than {MAX_EXTENDS_CHAIN} groups extend one another in a row; extend another one"
+                "a chain of more than {MAX_EXTENDS_CHAIN} groups extend each other; shorten the chain"
             );
             return self.report(TokenFinding::error(layer.origin, message));
         }
@@ -214,17 +212,18 @@ impl<'a> FlatTokens<'a> {
         }
         all.push(layer.clone());
         let Some(reference) = extends_reference(layer.map) else { return };
-        let Ok(reference) = reference else { return }; // `validate` says what is wrong with it.
+        let Ok(reference) = reference else { return }; // `validate` reports what is wrong with it.
         chain.push(layer.clone());
         let targets = self.layers_at(&reference.segments(), chain);
         if targets.is_empty() {
-            let message = format!("`$extends` names {reference}, and there is no such group");
+            let message = format!("`$extends` refers to {reference}, but that group does not exist");
             self.report(TokenFinding::error(layer.origin.clone(), message));
         }
         for target in targets {
             if self.is_token(target.map) {
-                let message =
-                    format!("`$extends` names {reference}, which is a token; only groups can be extended");
+                let message = format!(
+                    "`$extends` refers to {reference}, which is a token; only groups can be extended"
+                );
                 self.report(TokenFinding::error(layer.origin.clone(), message));
             } else if open.iter().any(|known| std::ptr::eq(known.map, target.map)) {
                 self.report_cycle(&target, chain);
@@ -235,13 +234,13 @@ impl<'a> FlatTokens<'a> {
         chain.pop();
     }
 
-    /// What stands at a path, with what groups on the way inherit.
+    /// The layers at a path, including those that groups along the path inherit.
     fn layers_at(&mut self, segments: &[&str], chain: &mut Vec<GroupLayer<'a>>) -> Vec<GroupLayer<'a>> {
         let top = vec![GroupLayer { map: self.root, origin: String::new(), depth: 0 }];
         segments.iter().fold(top, |layers, name| self.layers_in(layers, name, chain))
     }
 
-    /// What a name stands for in a group.
+    /// The layers of a name in a group.
     fn layers_in(
         &mut self,
         group: Vec<GroupLayer<'a>>,
@@ -256,7 +255,7 @@ impl<'a> FlatTokens<'a> {
         let mut names: Vec<_> =
             chain[from.unwrap_or(0)..].iter().map(|layer| layer.origin.as_str()).collect();
         if from.is_some() {
-            // A circle is met from each of its groups; begun at the same one it is told once.
+            // A cycle is found from each of its groups; rotating it to a fixed start reports it only once.
             let first = (0..names.len()).min_by_key(|at| names[*at]).unwrap_or(0);
             names.rotate_left(first);
             names.extend(names.first().copied());
@@ -266,7 +265,7 @@ impl<'a> FlatTokens<'a> {
         let path = names.iter().min().copied().unwrap_or_default();
         self.report(TokenFinding::error(
             path,
-            format!("`$extends` goes in a circle: {}", format_path_chain(&names)),
+            format!("`$extends` forms a cycle: {}", format_path_chain(&names)),
         ));
     }
 
@@ -281,7 +280,7 @@ impl<'a> FlatTokens<'a> {
     }
 }
 
-/// Whether an object is a token. With `$ref` alone it is what its target is.
+/// Whether an object is a token. For an object with only `$ref` the target decides.
 pub(super) fn resolves_to_token(root: &JsonMap, map: &JsonMap) -> bool {
     let mut map = map;
     for _ in 0..MAX_DEPTH {
@@ -292,7 +291,7 @@ pub(super) fn resolves_to_token(root: &JsonMap, map: &JsonMap) -> bool {
         let Some(Ok(reference)) = pointer.as_str().map(TokenReference::parse_pointer) else { return true };
         let segments = reference.segments();
         match follow_pointer(root, &segments) {
-            // What is a value, or in one, makes a token.
+            // A target that is a value, or inside one, makes it a token.
             _ if segments.contains(&"$value") => return true,
             Some(Json::Object(target)) => map = target,
             Some(_) => return true,
@@ -302,19 +301,19 @@ pub(super) fn resolves_to_token(root: &JsonMap, map: &JsonMap) -> bool {
     true
 }
 
-/// What is at a path, written there or inherited.
+/// What is at a path, written or inherited.
 pub(super) enum PathLookup<'a> {
     Token(&'a JsonMap),
     Group,
-    /// The path leads through a token: so many bytes of it lead there.
+    /// The path leads through a token, whose path has this many bytes.
     Blocked(usize),
     NotFound,
 }
 
-/// How many times groups may be extended while paths are looked up, all of them together.
+/// Limit on extensions while looking up paths, for all paths together.
 pub(super) const MAX_LOOKUP_EXTENDS: usize = 200_000;
 
-/// Finds what is at a path, going there once. `None`: the steps do not suffice.
+/// Looks up a path in one pass. `None` if the steps are exhausted.
 pub(super) fn look_up_path<'a>(
     root: &'a JsonMap,
     path: &str,
@@ -348,12 +347,12 @@ impl<'a> GroupLayer<'a> {
     }
 }
 
-/// What a group extends: by `$extends`, or by `$ref`, which means the same.
+/// What a group extends: by `$extends`, or by `$ref`, which is equivalent.
 fn extends_reference(map: &JsonMap) -> Option<Result<TokenReference, super::reference::MalformedReference>> {
     map.get("$extends").or_else(|| map.get("$ref")).map(TokenReference::parse_extends)
 }
 
-/// What a pointer points to in the file as it is written.
+/// The target of a pointer in the file as written.
 pub(super) fn follow_pointer<'a>(root: &'a JsonMap, segments: &[&str]) -> Option<&'a Json> {
     let (first, rest) = segments.split_first()?;
     rest.iter().try_fold(root.get(first)?, |value, name| value.child(name))

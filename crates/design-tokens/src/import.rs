@@ -1,4 +1,4 @@
-//! Documents from what others wrote: design-token JSON, and CSS custom properties.
+//! Import of foreign documents: design-token JSON, and CSS custom properties.
 
 mod component;
 mod css;
@@ -18,43 +18,42 @@ use super::validate::{normalise_counting, validate};
 
 pub use css::css_allow_empty;
 
-/// A document that came in, and what is to be said about it.
+/// An imported document with its findings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportedDocument {
-    /// The document.
     pub document: TokenDocument,
-    /// What was left out or changed on the way, and what is wrong with the rest.
+    /// What was omitted or changed by the import, and problems with the rest.
     pub findings: Vec<TokenFinding>,
 }
 
-/// Why nothing came in.
+/// Why an import failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// No document.
+    /// The document cannot be parsed.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// A resolver file that cannot be used.
+    /// The resolver file is invalid.
     #[error(transparent)]
     Resolver(#[from] ResolverError),
-    /// A stylesheet without tokens. What is there already is worth more than nothing.
+    /// The stylesheet contains no tokens. Rejected so that it does not replace an existing document.
     #[error(
-        "no custom properties were found that can be tokens; expected is a stylesheet such as \
+        "no custom properties found that can be tokens; expected a stylesheet such as \
          `:root {{ --color-brand: #0a7; }}`{}", first_finding(.0)
     )]
     NoProperties(
-        /// What was left out.
+        /// What was omitted.
         Vec<TokenFinding>,
     ),
-    /// A file without tokens.
+    /// The file contains no tokens.
     #[error(
-        "no tokens were found; expected is a design-token file such as \
+        "no tokens found; expected a design-token file such as \
          `{{\"color\": {{\"brand\": {{\"$type\": \"color\", \"$value\": \"#0a7\"}}}}}}`, \
-         or one of Tokens Studio or Style Dictionary"
+         or a file of Tokens Studio or Style Dictionary"
     )]
     NoTokens,
 }
 
-/// The first of some findings, behind a sentence.
+/// The first finding, formatted to follow a sentence.
 fn first_finding(findings: &[TokenFinding]) -> String {
     findings.first().map(|finding| format!(" ({finding})")).unwrap_or_default()
 }
@@ -65,17 +64,18 @@ impl ImportedDocument {
     }
 }
 
-/// Takes the custom properties of a stylesheet, as [`css`] does, and refuses one that no token comes of.
+/// Imports the custom properties of a stylesheet like [`css`], but rejects one without tokens.
 pub fn stylesheet(text: &str) -> Result<ImportedDocument, ImportError> {
     let imported = css_allow_empty(text)?;
     if imported.has_tokens() { Ok(imported) } else { Err(ImportError::NoProperties(imported.findings)) }
 }
 
-/// Takes design-token JSON: a token file, a resolver file with its tokens in it, or a file of Tokens Studio or Style
-/// Dictionary. Old forms are brought up to date; the findings tell of them too. A file without tokens is refused.
+/// Imports design-token JSON: a token file, a resolver file with embedded tokens, or a file of Tokens Studio
+/// or Style Dictionary. Legacy values are normalised, which is reported in the findings. A file without
+/// tokens is rejected.
 pub fn json(text: &str) -> Result<ImportedDocument, ImportError> {
     let mut document = TokenDocument::parse(text)?;
-    // A group may have that name, too.
+    // A group may have this name as well.
     if document.root().get("resolutionOrder").is_some_and(|order| order.as_array().is_some()) {
         document = resolver::to_document(document.root())?;
     }
@@ -87,7 +87,7 @@ pub fn json(text: &str) -> Result<ImportedDocument, ImportError> {
     let names = name_sanitizer::sanitize_names(document.root_mut());
     if names > 0 {
         let message = format!(
-            "{names} names had a `{{`, `}}` or `.`, which references are written with; it is `_` now"
+            "{names} names contained `{{`, `}}` or `.`, which are reserved for references; replaced by `_`"
         );
         findings.push(TokenFinding::warning("", message));
     }
@@ -95,7 +95,7 @@ pub fn json(text: &str) -> Result<ImportedDocument, ImportError> {
     if values > 0 {
         findings.push(TokenFinding::warning(
             "",
-            format!("{values} tokens had values in an old form; they were renewed"),
+            format!("{values} tokens had values in a legacy format, which were converted"),
         ));
     }
     findings.extend(validate(&document));

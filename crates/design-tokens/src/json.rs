@@ -1,7 +1,7 @@
-//! JSON that keeps the order of its names, as people wrote them.
+//! JSON that preserves the order of names.
 //!
-//! `serde_json::Value` sorts them, and its feature to keep the order would change what a value is for the whole
-//! workspace. Reading refuses what would be ambiguous or too deep: a name that occurs twice, nesting past
+//! `serde_json::Value` sorts them, and its `preserve_order` feature would affect the whole workspace. Parsing
+//! rejects ambiguous or excessive input: duplicate names, and nesting beyond
 //! [`MAX_DEPTH`](super::limits::MAX_DEPTH).
 
 mod text;
@@ -13,20 +13,14 @@ use serde_json::Number;
 
 use super::budget::CostBudget;
 
-/// A JSON value with the names of its objects in their order.
+/// A JSON value with ordered objects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
-    /// `null`
     Null,
-    /// `true` or `false`
     Bool(bool),
-    /// A number.
     Number(Number),
-    /// A text.
     String(String),
-    /// A list.
     Array(Vec<Json>),
-    /// Names and values.
     Object(JsonMap),
 }
 
@@ -34,51 +28,44 @@ pub enum Json {
 #[derive(Clone, Default)]
 pub struct JsonMap(IndexMap<String, Json>);
 
-/// So many bytes of a text count as one value more.
+/// This many bytes of text count as one more value.
 const BYTES_PER_NODE: usize = 64;
 
 impl JsonMap {
-    /// No members.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many members there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The value of a name.
     pub fn get(&self, name: &str) -> Option<&Json> {
         self.0.get(name)
     }
 
-    /// The value of a name, to change.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
         self.0.get_mut(name)
     }
 
-    /// Whether a name occurs.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    /// Sets a name, in its place if it is there, else at the end.
+    /// Sets a member, in place if it exists, otherwise at the end.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<Json>) {
         self.0.insert(name.into(), value.into());
     }
 
-    /// Takes a name out.
     pub fn remove(&mut self, name: &str) -> Option<Json> {
         self.0.shift_remove(name)
     }
 
-    /// Gives a member another name and leaves it where it is. The new name must be free.
+    /// Renames a member without moving it. The new name must be free.
     pub(super) fn rename(&mut self, name: &str, to: &str) {
         if let Some(at) = self.0.get_index_of(name) {
             let renamed = self.0.replace_index(at, to.to_owned());
@@ -86,12 +73,12 @@ impl JsonMap {
         }
     }
 
-    /// Takes the members out whose names are wanted.
+    /// Removes and returns the matching members.
     pub(super) fn extract_if(&mut self, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Json)> {
         self.0.extract_if(.., |name, _| is_wanted(name)).collect()
     }
 
-    /// The member of this name, made an empty object if it is missing or anything else.
+    /// The object at a name, replaced by an empty one if it is missing or not an object.
     pub(super) fn object_entry(&mut self, name: &str) -> &mut JsonMap {
         let value = self.0.entry(name.to_owned()).or_insert(Json::Null);
         if !matches!(value, Json::Object(_)) {
@@ -99,26 +86,26 @@ impl JsonMap {
         }
         match value {
             Json::Object(map) => map,
-            _ => unreachable!("it was made an object above"),
+            _ => unreachable!("replaced by an object above"),
         }
     }
 
-    /// How many objects and arrays are inside one another, this one included.
+    /// Nesting depth, this object included.
     pub(super) fn depth(&self) -> usize {
         1 + self.0.values().map(Json::depth).max().unwrap_or(0)
     }
 
-    /// How many bytes it has as text, without spaces.
+    /// Size as compact JSON.
     pub(super) fn encoded_len(&self) -> usize {
         text::encoded_len(self)
     }
 
-    /// Names and values, in order.
+    /// Members in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &Json)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Names and values, to change the values.
+    /// Members in order, with mutable values.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Json)> {
         self.0.iter_mut().map(|(name, value)| (name.as_str(), value))
     }
@@ -126,7 +113,7 @@ impl JsonMap {
 
 impl PartialEq for JsonMap {
     fn eq(&self, other: &Self) -> bool {
-        // Unlike `IndexMap`, by their order too.
+        // Unlike `IndexMap`, order matters.
         self.0.iter().eq(&other.0)
     }
 }
@@ -144,32 +131,27 @@ impl<N: Into<String>, V: Into<Json>> FromIterator<(N, V)> for JsonMap {
 }
 
 impl Json {
-    /// The text, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(text) = self { Some(text) } else { None }
     }
 
-    /// The number, if it is one.
     pub fn as_f64(&self) -> Option<f64> {
         if let Self::Number(number) = self { number.as_f64() } else { None }
     }
 
-    /// The members, if it is an object.
     pub fn as_object(&self) -> Option<&JsonMap> {
         if let Self::Object(map) = self { Some(map) } else { None }
     }
 
-    /// The members, if it is an object, to change.
     pub fn as_object_mut(&mut self) -> Option<&mut JsonMap> {
         if let Self::Object(map) = self { Some(map) } else { None }
     }
 
-    /// The items, if it is a list.
     pub fn as_array(&self) -> Option<&[Json]> {
         if let Self::Array(items) = self { Some(items) } else { None }
     }
 
-    /// What kind of value it is, for messages.
+    /// The kind of value, for messages.
     pub const fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -181,7 +163,7 @@ impl Json {
         }
     }
 
-    /// A number, whole where it is whole. What is not finite becomes 0.
+    /// A number, as an integer if it is one. Non-finite numbers become 0.
     pub fn number(value: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
         if value.fract() == 0.0 && value.abs() < 9e15 {
@@ -190,7 +172,7 @@ impl Json {
         Self::Number(Number::from_f64(value).unwrap_or_else(|| Number::from(0)))
     }
 
-    /// Whether another value means the same: the order of members does not count, nor how a number is written.
+    /// Whether another value is equivalent, regardless of member order and number notation.
     pub(super) fn is_equivalent(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Number(one), Self::Number(two)) => one == two || one.as_f64() == two.as_f64(),
@@ -206,7 +188,7 @@ impl Json {
         }
     }
 
-    /// The value as all have it that mean the same: with its members in the order of their names, and numbers in one form.
+    /// A canonical form, equal for all equivalent values: members sorted by name, numbers in one notation.
     pub(super) fn canonical(&self) -> Self {
         match self {
             Self::Number(number) => number.as_f64().map_or_else(|| self.clone(), Self::number),
@@ -221,7 +203,7 @@ impl Json {
         }
     }
 
-    /// How many objects and arrays are inside one another.
+    /// Nesting depth.
     pub(super) fn depth(&self) -> usize {
         match self {
             Self::Array(items) => 1 + items.iter().map(Self::depth).max().unwrap_or(0),
@@ -230,7 +212,7 @@ impl Json {
         }
     }
 
-    /// Takes what it consists of from a budget: every value in it, and more for long texts and names.
+    /// Charges the value to a budget: one for each nested value, and more for long strings and names.
     pub(super) fn charge(&self, budget: &mut CostBudget) -> Option<()> {
         match self {
             Self::String(text) => budget.spend(1 + text.len() / BYTES_PER_NODE),
@@ -249,11 +231,11 @@ impl Json {
         }
     }
 
-    /// What a segment of a JSON pointer leads to: a member, or an item by its number.
+    /// Resolves a segment of a JSON pointer: a member, or an item by index.
     pub(super) fn child(&self, segment: &str) -> Option<&Self> {
         match self {
             Self::Object(map) => map.get(segment),
-            // A number is written in one way: `+1` and `01` are none.
+            // Only the canonical notation is an index, not `+1` or `01`.
             Self::Array(items) => {
                 let at: usize = segment.parse().ok()?;
                 items.get(at).filter(|_| segment == at.to_string())
@@ -264,7 +246,7 @@ impl Json {
 }
 
 impl fmt::Display for Json {
-    /// The text on one line.
+    /// On a single line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
     }

@@ -1,20 +1,20 @@
-//! The types that a token can have.
+//! The types of tokens.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::finding::excerpt;
 
-/// The type of a token: what its value must look like.
+/// The type of a token, which determines the form of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TokenKind {
     /// A colour in one of 14 spaces.
     Color,
     /// A length in px or rem.
     Dimension,
-    /// One font name or several, the preferred first.
+    /// One or several font names, in order of preference.
     FontFamily,
-    /// 1 to 1000, or a name for one of them.
+    /// 1 to 1000, or a named weight.
     FontWeight,
     /// A time in ms or s.
     Duration,
@@ -22,13 +22,13 @@ pub enum TokenKind {
     CubicBezier,
     /// A plain number.
     Number,
-    /// How a line is drawn.
+    /// A line style.
     StrokeStyle,
-    /// Colour, width and style of a line around something.
+    /// Colour, width and style of a line.
     Border,
-    /// Duration, delay and timing of a change.
+    /// Duration, delay and timing function.
     Transition,
-    /// One shadow or several.
+    /// One or several shadows.
     Shadow,
     /// Colours along an axis.
     Gradient,
@@ -37,7 +37,7 @@ pub enum TokenKind {
 }
 
 impl TokenKind {
-    /// All of them, as the format lists them.
+    /// All types, in the order of the specification.
     pub const ALL: [Self; 13] = [
         Self::Color,
         Self::Dimension,
@@ -54,7 +54,7 @@ impl TokenKind {
         Self::Typography,
     ];
 
-    /// Its name in `$type`.
+    /// The name in `$type`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Color => "color",
@@ -80,10 +80,10 @@ impl fmt::Display for TokenKind {
     }
 }
 
-/// A `$type` that the format does not have.
+/// A `$type` that the format does not define.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no type `{}`; there are color, dimension, fontFamily, fontWeight, duration, cubicBezier, number, \
+    "unknown type `{}`; supported types are color, dimension, fontFamily, fontWeight, duration, cubicBezier, number, \
          strokeStyle, border, transition, shadow, gradient, typography",
     excerpt(.0)
 )]

@@ -1,36 +1,39 @@
 //! Design systems in the W3C design-token format (DTCG 2025.10).
 //!
-//! A [`TokenDocument`] is a file as it was written. [`validate`] tells everything that is wrong with it, [`resolve`] follows
-//! its references, [`set_token`], [`rename_path`], [`delete_path`] and [`delete_mode_value`] change it, [`diff_documents`] compares two, [`import`] and
-//! [`export`] deal with what others write and read, [`check_contrast`] measures whether text can be read, and [`starter_document`]
-//! is a design system to begin with. Texts and numbers come in and go out; nothing here reads a file.
+//! A [`TokenDocument`] is a file as written. [`validate`] reports every problem, [`resolve`] resolves
+//! references, [`set_token`], [`rename_path`], [`delete_path`] and [`delete_mode_value`] edit it,
+//! [`diff_documents`] compares two, [`import`] and [`export`] convert from and to other formats,
+//! [`check_contrast`] measures readability, and [`starter_document`] is a minimal design system. All input
+//! and output is in memory; nothing here reads files.
 //!
 //! # Modes
 //!
-//! The format itself has no light and dark. Two ways to have them are common, and both are taken:
+//! The format itself has no light and dark modes. Two conventions are common, and both are supported:
 //!
-//! - A token carries its other values: `"$extensions": { "mode": { "dark": … } }`. Terrazzo and many exporters from Figma
-//!   write it so; some say `modes`, some put it into the object of a vendor (`"com.figma": { "modes": … }`). This is how a
-//!   document keeps its modes here, for then it is one file, and an edit to a token has one place.
-//! - A resolver file (the Resolver module of 2025.10) names sets of tokens, and modifiers that choose between them.
-//!   [`import::json`] makes one document of it, with a mode for every context. References to other files are not followed.
-//!   The sets and themes of Tokens Studio are taken likewise.
+//! - A token contains its other values: `"$extensions": { "mode": { "dark": … } }`. Terrazzo and many Figma
+//!   exporters do this; some use `modes`, some nest it in a vendor's object (`"com.figma": { "modes": … }`).
+//!   Documents store their modes this way, because it keeps everything in one file and every token in one
+//!   place.
+//! - A resolver file (the Resolver module of 2025.10) contains sets of tokens, and modifiers that select
+//!   between them. [`import::json`] merges it into one document with a mode for every context. References to
+//!   other files are not followed. The sets and themes of Tokens Studio are imported likewise.
 //!
-//! In a mode a token without a value for it has the value it always has, and a reference leads to the value of the mode.
+//! In a mode, a token without a value for it has its base value, and references use the values of the mode.
 //!
-//! # What the format leaves open
+//! # Where the format is ambiguous
 //!
-//! - An alias has the type of the token it names, even in a group of another type. `$type` on the token itself wins.
-//! - A group's own tokens come before those it inherits. A local `$type` counts for the inherited ones too.
-//! - In lists (shadows, stops of gradients, fonts) a reference to a list stands for its items. The format says that
-//!   nothing is flattened, but then such a value would be of no type.
-//! - A line height that is a length gets a warning, not an error: too many files have one.
-//! - Colours out of their range are errors, but are still shown and measured; sRGB cuts them off.
+//! - An alias has the type of its target, even in a group of another type. `$type` on the token itself takes
+//!   precedence.
+//! - A group's own tokens precede inherited ones. A local `$type` applies to inherited tokens too.
+//! - In lists (shadows, gradient stops, fonts) a reference to a list is replaced by its items. The format
+//!   says that nothing is flattened, but then such a value would fit no type.
+//! - A line height that is a length is a warning, not an error: too many files have one.
+//! - Colours out of range are errors, but are still exported and measured, clipped to sRGB.
 //!
-//! # Bounds
+//! # Limits
 //!
-//! Whatever a document says, nothing here takes more time or memory than [`limits`] allow: aliases, `$extends` and modes can
-//! multiply what is written, so what is made of a document is counted while it is made.
+//! No document can make anything here exceed the time and memory that [`limits`] allow: aliases, `$extends`
+//! and modes can multiply the content, so results are counted while they are built.
 
 #[cfg(test)]
 mod adversarial_tests;

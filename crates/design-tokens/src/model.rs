@@ -12,26 +12,26 @@ use super::kind::TokenKind;
 use super::limits::MAX_VALUE_NODES;
 use super::reference::{MalformedReference, TokenReference};
 
-/// A document that questions can be asked of.
+/// A document prepared for queries.
 #[derive(Debug)]
 pub(super) struct TokenModel<'a> {
     pub(super) flat: FlatTokens<'a>,
-    /// The type of each token, as far as it can be known.
+    /// The type of each token, if known.
     pub(super) kinds: Vec<Option<TokenKind>>,
 }
 
-/// What a reference leads to.
+/// The target of a reference.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ReferenceTarget<'a> {
-    /// A token: its value.
+    /// The value of a token.
     Token(usize),
-    /// A part of the value of a token.
+    /// A part of a token's value.
     Part(usize, Vec<String>),
-    /// Something else in the file.
+    /// Anything else in the file.
     Raw(&'a Json),
 }
 
-/// What a token holds: a value, or a pointer to another token instead of one.
+/// Where a token gets its value: inline, or by a pointer to another token.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ValueSource<'a> {
     Value(&'a Json),
@@ -55,7 +55,7 @@ impl<'a> TokenModel<'a> {
         &self.flat.index
     }
 
-    /// What a token holds in a mode, or without one.
+    /// The source of a token's value in a mode, or its base value.
     pub(super) fn source(&self, token: usize, mode: Option<&str>) -> ValueSource<'a> {
         let map = self.flat.tokens[token].map;
         let special = mode.and_then(|mode| mode_value(map, mode));
@@ -66,7 +66,7 @@ impl<'a> TokenModel<'a> {
         }
     }
 
-    /// The reference that a token consists of, if it is an alias.
+    /// The reference, if the token is an alias.
     pub(super) fn alias(
         &self,
         token: usize,
@@ -83,7 +83,7 @@ impl<'a> TokenModel<'a> {
         }
     }
 
-    /// What a reference leads to, or why to nothing.
+    /// The target of a reference, or why there is none.
     pub(super) fn locate(&self, reference: &TokenReference) -> Result<ReferenceTarget<'a>, String> {
         match reference {
             TokenReference::Path(path) => {
@@ -96,13 +96,13 @@ impl<'a> TokenModel<'a> {
                     } else if self.flat.groups.contains(path) {
                         format!("{text} is a group; only tokens can be referenced")
                     } else {
-                        format!("{text} is nowhere in the document; correct the path or add the token")
+                        format!("{text} does not exist in the document; correct the path or add the token")
                     }
                 })
             }
             TokenReference::Pointer(segments) => self.locate_pointer(segments).ok_or_else(|| {
                 let text = reference.to_text();
-                format!("{} points to nothing usable in the document; correct the pointer", excerpt(&text))
+                format!("{} does not point to a value in the document; correct the pointer", excerpt(&text))
             }),
         }
     }
@@ -129,12 +129,12 @@ impl<'a> TokenModel<'a> {
         }
         let segments: Vec<_> = segments.iter().map(String::as_str).collect();
         match follow_pointer(self.flat.root, &segments)? {
-            Json::Object(_) => None, // A group: it has no value.
+            Json::Object(_) => None, // A group has no value.
             value => Some(ReferenceTarget::Raw(value)).filter(|_| is_literal(value)),
         }
     }
 
-    /// Finds the types: a token's own, else that of the token it is an alias of, else that of its group.
+    /// Determines the types: a token's own, else that of its alias target, else that of its group.
     fn find_kinds(&mut self) {
         let mut done = vec![false; self.kinds.len()];
         for start in 0..self.kinds.len() {
@@ -144,7 +144,7 @@ impl<'a> TokenModel<'a> {
                 if done[at] {
                     break self.kinds[at];
                 }
-                done[at] = true; // Also what stops a circle.
+                done[at] = true; // Also stops cycles.
                 way.push(at);
                 let token = &self.flat.tokens[at];
                 if let Some(own) = token.map.get("$type") {
@@ -165,12 +165,13 @@ impl<'a> TokenModel<'a> {
         }
     }
 
-    /// The modes that a token has a value for, after none.
+    /// `None`, followed by the modes that a token has a value for.
     pub(super) fn mode_choices(&self, token: usize) -> impl Iterator<Item = Option<&'a str>> {
         std::iter::once(None).chain(mode_values(self.flat.tokens[token].map).map(|(mode, _)| Some(mode)))
     }
 
-    /// Every reference in the value of a token, with the part that it stands in. A value that is too large has none.
+    /// Every reference in a token's value, with the part that contains it. None for values that are too
+    /// large.
     pub(super) fn references(
         &self,
         token: usize,
@@ -189,23 +190,23 @@ impl<'a> TokenModel<'a> {
         found
     }
 
-    /// What reading the groups already showed to be wrong.
+    /// Problems found while flattening groups.
     pub(super) fn findings(&self) -> &[TokenFinding] {
         &self.flat.findings
     }
 }
 
-/// Whether a path is inside another.
+/// Whether a path is inside a group.
 pub(super) fn is_descendant(path: &str, group: &str) -> bool {
     path.strip_prefix(group).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// Whether a value is one that could be used, by its size.
+/// Whether a value is within the size limit.
 pub(super) fn is_within_value_limit(value: &Json) -> bool {
     value.charge(&mut CostBudget::new(MAX_VALUE_NODES)).is_some()
 }
 
-/// Whether a value is small and has no references in it.
+/// Whether a value is within the size limit and contains no references.
 pub(super) fn is_literal(value: &Json) -> bool {
     let mut found = Vec::new();
     if is_within_value_limit(value) {

@@ -1,7 +1,8 @@
-//! Values from JSON, with everything that is wrong with them.
+//! Parses values from JSON and reports every problem.
 //!
-//! Old forms are read too, with a warning: a colour as CSS text, a length as `"16px"`, a time as `"200ms"`, a number as
-//! text, several fonts in one text. A wrong part does not end the reading: all that is wrong is told at once.
+//! Legacy forms are accepted with a warning: a colour as CSS, a length as `"16px"`, a time as `"200ms"`, a
+//! number as a string, several fonts in one string. Parsing continues after an invalid part, so that all
+//! problems are reported at once.
 
 mod color;
 mod composite;
@@ -15,16 +16,16 @@ use super::value::{
     ValueOrRef,
 };
 
-/// Something wrong with a part of a value.
+/// A problem with a part of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ValueProblem {
-    /// Which part: empty, or `/` and its way from the value.
+    /// Empty, or `/` and the path inside the value.
     pub(super) part: String,
     pub(super) severity: TokenSeverity,
     pub(super) message: String,
 }
 
-/// A reference inside a value, and the types that it may lead to.
+/// A reference inside a value, and the types it may refer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ReferenceUse {
     pub(super) part: String,
@@ -32,16 +33,15 @@ pub(super) struct ReferenceUse {
     pub(super) kinds: &'static [TokenKind],
 }
 
-/// Reads one value.
 #[derive(Debug, Default)]
 pub(super) struct ValueParser {
     pub(super) problems: Vec<ValueProblem>,
     pub(super) uses: Vec<ReferenceUse>,
-    /// Whether an old form was met.
+    /// Whether a legacy form was found.
     pub(super) has_legacy_form: bool,
 }
 
-/// Reads a value whose references are followed already. `None` if it cannot be used.
+/// Parses a value whose references are resolved. `None` if it is invalid.
 pub(super) fn parse_value(kind: TokenKind, json: &Json) -> Option<TokenValue> {
     ValueParser::default().parse(kind, json)
 }
@@ -88,16 +88,16 @@ impl ValueParser {
 
     fn warn_legacy_form(&mut self, part: &str, now: &str) {
         self.has_legacy_form = true;
-        self.warn(part, format!("this is an old form; 2025.10 writes it as {now}"));
+        self.warn(part, format!("this is a legacy form; 2025.10 uses {now}"));
     }
 
     fn type_error<T>(&mut self, part: &str, json: &Json, wanted: &str) -> Option<T> {
         let shown = json.to_string();
         let shown = if shown.len() > 60 { json.type_name().to_owned() } else { shown };
-        self.error(part, format!("{shown} is no {wanted}"))
+        self.error(part, format!("{shown} is not a valid {wanted}"))
     }
 
-    /// Reads a part that may be a reference instead.
+    /// Parses a part that may be a reference.
     fn value_or_ref<T>(
         &mut self,
         json: &Json,
@@ -110,12 +110,12 @@ impl ValueParser {
                 self.uses.push(ReferenceUse { part: part.to_owned(), path: path.clone(), kinds });
                 Some(ValueOrRef::Ref(path))
             }
-            Some(_) => None, // Whoever followed the references has told of it.
+            Some(_) => None, // Already reported when references were resolved.
             None => read(self, json, part).map(ValueOrRef::Literal),
         }
     }
 
-    /// The members of a value, with what is missing and what should not be there told.
+    /// The members of a value. Reports missing and unknown ones.
     fn expect_members<'a>(
         &mut self,
         json: &'a Json,
@@ -127,16 +127,16 @@ impl ValueParser {
         let Some(map) = json.as_object() else { return self.type_error(part, json, wanted) };
         for (name, _) in map.iter().filter(|(name, _)| !names.contains(name) && !more.contains(name)) {
             let name = excerpt(name);
-            self.error::<()>(part, format!("a {wanted} has no `{name}`; it has {}", names.join(", ")));
+            self.error::<()>(part, format!("a {wanted} has no member `{name}`; it has {}", names.join(", ")));
         }
         let missing: Vec<_> = names.iter().copied().filter(|name| !map.contains(name)).collect();
         if missing.is_empty() {
             return Some(map);
         }
-        self.error(part, format!("the {wanted} lacks {}", missing.join(", ")))
+        self.error(part, format!("the {wanted} is missing {}", missing.join(", ")))
     }
 
-    /// A number with a unit, as an object or as text.
+    /// A number with a unit, as an object or as a string.
     fn number_with_unit<U: Copy>(
         &mut self,
         json: &Json,
@@ -161,7 +161,10 @@ impl ValueParser {
             };
             let Some(unit) = found else {
                 let text = excerpt(text);
-                return self.error(part, format!("\"{text}\" is no {wanted}: the unit must be {}", known()));
+                return self.error(
+                    part,
+                    format!("\"{text}\" is not a valid {wanted}: the unit must be {}", known()),
+                );
             };
             self.warn_legacy_form(part, r#"{"value": …, "unit": …}"#);
             return Some((value, unit));
@@ -225,7 +228,7 @@ impl ValueParser {
         for (at, item) in items.iter().enumerate() {
             let part = format!("{part}/{at}");
             match item.as_array() {
-                // A reference to a list of fonts, followed. The fonts are what is meant.
+                // A resolved reference to a list of fonts, which is flattened.
                 Some(_) => names.extend(self.font_family(item, &part)?),
                 None => names.push(self.value_or_ref(item, &part, KINDS, name)?),
             }
@@ -234,7 +237,7 @@ impl ValueParser {
     }
 
     fn font_weight(&mut self, json: &Json, part: &str) -> Option<f64> {
-        const WANTED: &str = "font weight; it is 1 to 1000 or a name such as \"bold\"";
+        const WANTED: &str = "font weight; use 1 to 1000 or a name such as \"bold\"";
         let named = json.as_str().and_then(|name| FONT_WEIGHTS.into_iter().find(|(known, _)| *known == name));
         if let Some((_, weight)) = named {
             return Some(weight);
@@ -258,8 +261,10 @@ impl ValueParser {
             Some(&[x1, y1, x2, y2]) if [x1, x2].iter().all(|x| (0.0..=1.0).contains(x)) => {
                 Some([x1, y1, x2, y2])
             }
-            Some([_, _, _, _]) => self.error(part, "the first and third number of a curve go from 0 to 1"),
-            _ => self.type_error(part, json, "curve; it is an array of four numbers"),
+            Some([_, _, _, _]) => {
+                self.error(part, "the first and third number of a curve must be from 0 to 1")
+            }
+            _ => self.type_error(part, json, "curve; use an array of four numbers"),
         }
     }
 
@@ -267,7 +272,7 @@ impl ValueParser {
         if let Some(name) = json.as_str() {
             let known = LINE_STYLES.into_iter().find(|known| *known == name).map(StrokeStyle::Named);
             return known.or_else(|| {
-                self.type_error(part, json, &format!("line style; there are {}", LINE_STYLES.join(", ")))
+                self.type_error(part, json, &format!("line style; use one of {}", LINE_STYLES.join(", ")))
             });
         }
         let map = self.expect_members(json, part, "strokeStyle", &["dashArray", "lineCap"], &[])?;
@@ -280,7 +285,7 @@ impl ValueParser {
         };
         if items.is_empty() {
             return self
-                .error(&format!("{part}/dashArray"), "`dashArray` is empty; it needs one length at least");
+                .error(&format!("{part}/dashArray"), "`dashArray` is empty; it needs at least one length");
         }
         let mut dash_array = Vec::new();
         for (at, item) in items.iter().enumerate() {
@@ -295,10 +300,10 @@ impl ValueParser {
     }
 }
 
-/// The fonts in a text that lists several, as CSS has them. A comma in quotes belongs to a name.
+/// Splits a CSS list of fonts. A comma in quotes belongs to a name.
 fn split_font_list(text: &str) -> Option<Vec<&str>> {
     if text.contains('{') {
-        return None; // A reference, or what was meant to be one.
+        return None; // A reference, or an attempt at one.
     }
     let mut names = Vec::new();
     let mut rest = Some(text);

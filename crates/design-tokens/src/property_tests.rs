@@ -1,4 +1,4 @@
-//! What holds for every document.
+//! Properties that hold for every document.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use super::export::{ExportOptions, css, resolved_json, scss, tailwind_v3, tailwi
 use super::validate::normalise;
 use super::*;
 
-/// How many documents each property is tried with.
+/// Number of documents per property.
 const PROPTEST_CASES: u32 = 400;
 
-/// Names that often meet, so that aliases hit and groups share them.
+/// Names that often collide, so that aliases hit and groups share them.
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![6 => "[a-d]", 1 => "[a-z]{1,3}-[0-9]", 1 => Just("$root".to_owned())]
 }
@@ -24,7 +24,7 @@ fn number() -> impl Strategy<Value = Json> {
     (-9999_i32..9999).prop_map(|value| Json::number(f64::from(value) / 100.0))
 }
 
-/// Values of all shapes, right and wrong ones, and references everywhere.
+/// Values of all shapes, valid and invalid, with references everywhere.
 fn value() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
         3 => path().prop_map(|path| Json::String(format!("{{{path}}}"))),
@@ -45,7 +45,7 @@ fn value() -> impl Strategy<Value = Json> {
     })
 }
 
-/// Documents with groups, types, modes, extensions of groups, and members that nobody knows.
+/// Documents with groups, types, modes, extended groups, and unknown members.
 fn document() -> impl Strategy<Value = TokenDocument> {
     let token = (value(), proptest::option::of(0..TokenKind::ALL.len()), proptest::option::of(value()))
         .prop_map(|(value, kind, mode)| {
@@ -78,7 +78,7 @@ fn document() -> impl Strategy<Value = TokenDocument> {
         .prop_map(|members| TokenDocument::from_map(members.into_iter().collect()).unwrap())
 }
 
-/// The paths of all tokens and groups that are written down.
+/// The paths of all explicit tokens and groups.
 fn collect_paths(map: &JsonMap, path: &str, paths: &mut Vec<String>) {
     for (name, child) in document::children(map) {
         let path = document::join_path(path, name);
@@ -131,7 +131,7 @@ proptest! {
             };
             prop_assert_eq!(values(&document), values(&edited.document));
         }
-        // And back again.
+        // And back.
         let back = rename_path(&edited.document, &to, &from);
         if let Ok(back) = back {
             let values = |document: &TokenDocument| resolve(document, None).tokens().iter().map(|token| token.path.clone()).collect::<HashSet<_>>();
@@ -144,7 +144,8 @@ proptest! {
         let errors = |document: &TokenDocument| validate(document).into_iter().filter(TokenFinding::is_error).map(|finding| finding.path).collect::<HashSet<_>>();
         if let Ok(edited) = delete_path(&document, &path, false) {
             prop_assert!(edited.document.get(&path).is_none());
-            // Nothing that had a value refers to what is gone. (A token that it hid may come to light, with its mistakes.)
+            // No token with a value refers to a deleted one. (A token that it shadowed may reappear, with its
+            // errors.)
             let had: HashSet<_> = resolve(&document, None).tokens().iter().map(|token| token.path.clone()).collect();
             let before = errors(&document);
             let missing = |finding: &TokenFinding| {
@@ -187,7 +188,7 @@ proptest! {
     }
 }
 
-/// Every line of an export has one of a few forms, and nothing of a document can make another.
+/// Every line of an export has one of a few forms, and no document can produce another.
 fn check_stylesheet(sheet: &str) -> Result<(), TestCaseError> {
     prop_assert!(!sheet.contains("</") && !sheet.contains("#{"), "{}", sheet);
     for line in sheet.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -214,7 +215,7 @@ fn check_stylesheet(sheet: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The line with its strings emptied; a string that does not end is a failure.
+/// The line with its strings emptied; fails on an unterminated string.
 fn strip_quoted(line: &str) -> Result<String, TestCaseError> {
     if line.starts_with("//") || line.starts_with("/*") {
         return Ok(String::new());

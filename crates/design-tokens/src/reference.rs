@@ -6,7 +6,7 @@ use std::fmt;
 use super::json::Json;
 use super::limits::MAX_PATH_BYTES;
 
-/// What a value that is a reference points to.
+/// A reference to a token, a group or a part of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenReference {
     /// `{a.b.c}`: the path of a token (in `$extends`: of a group), without the braces.
@@ -15,36 +15,38 @@ pub enum TokenReference {
     Pointer(Vec<String>),
 }
 
-/// Text that looks like a reference and is none.
+/// A malformed reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedReference {
     /// `{a} * 2`, `x{a}`.
-    #[error("it mixes a reference with other text; a reference stands alone, as `{{group.token}}`")]
+    #[error(
+        "it mixes a reference with other text; a reference must be the whole string, as in `{{group.token}}`"
+    )]
     Mixed,
     /// `{}`, `{a..b}`.
-    #[error("the path in braces is empty or has an empty name")]
+    #[error("the path in braces is empty or contains an empty name")]
     Empty,
-    /// A pointer without `#/`: another file, or an address.
-    #[error("only pointers into this document are followed; they begin with `#/`")]
+    /// A pointer without `#/`: to another file or a URL.
+    #[error("only pointers into this document are supported; they start with `#/`")]
     External,
     /// `~` that is not `~0` or `~1`.
-    #[error("the pointer has an escape other than `~0` and `~1`")]
+    #[error("the pointer contains an escape other than `~0` and `~1`")]
     InvalidEscape,
-    /// A pointer that is longer than any that could lead somewhere.
+    /// Longer than any valid pointer.
     #[error("the pointer is too long")]
     TooLong,
-    /// A `$ref` that is not text.
+    /// A `$ref` that is not a string.
     #[error("`$ref` must be a string with a JSON pointer")]
     NotAString,
 }
 
-/// Bytes of a reference: a path, spaces around it, escapes and parts of a value.
+/// Maximum size of a reference: a path with surrounding whitespace, escapes and parts of a value.
 const MAX_REFERENCE_BYTES: usize = 2 * MAX_PATH_BYTES;
 
 impl TokenReference {
-    /// The reference that a text in a value is, if it has a brace at all.
+    /// Parses a string as a reference in braces. `None` if it contains no brace.
     pub fn parse_braces(text: &str) -> Option<Result<Self, MalformedReference>> {
-        // What is longer than any path is some text.
+        // A string longer than any path is plain text.
         if text.len() > MAX_REFERENCE_BYTES || !text.contains('{') {
             return None;
         }
@@ -59,13 +61,12 @@ impl TokenReference {
         })
     }
 
-    /// The pointer that a text is.
     pub fn parse_pointer(text: &str) -> Result<Self, MalformedReference> {
         let rest = text.strip_prefix("#/").ok_or(MalformedReference::External)?;
         if rest.len() > MAX_REFERENCE_BYTES {
             return Err(MalformedReference::TooLong);
         }
-        // A fragment of a URI first, a pointer then: `%2F` divides names as `/` does (RFC 6901, section 6).
+        // A URI fragment first, then a pointer: `%2F` separates names like `/` (RFC 6901, section 6).
         let rest = percent_decode(rest);
         rest.split('/')
             .map(unescape_segment)
@@ -74,7 +75,7 @@ impl TokenReference {
             .ok_or(MalformedReference::InvalidEscape)
     }
 
-    /// The reference that a whole value is: a text in braces or an object with `$ref`.
+    /// Parses a whole value as a reference: a string in braces or an object with `$ref`.
     pub fn from_value(value: &Json) -> Option<Result<Self, MalformedReference>> {
         match value {
             Json::String(text) => Self::parse_braces(text),
@@ -86,13 +87,13 @@ impl TokenReference {
         }
     }
 
-    /// The reference that `$extends` holds: either form, as text.
+    /// Parses the value of `$extends`: either form, as a string.
     pub fn parse_extends(value: &Json) -> Result<Self, MalformedReference> {
         let text = value.as_str().ok_or(MalformedReference::NotAString)?;
         Self::parse_braces(text).unwrap_or_else(|| Self::parse_pointer(text))
     }
 
-    /// The names from the root on.
+    /// The names, starting at the root.
     pub(super) fn segments(&self) -> Vec<&str> {
         match self {
             Self::Path(path) => path.split('.').collect(),
@@ -100,7 +101,7 @@ impl TokenReference {
         }
     }
 
-    /// As text: with braces, or as a pointer.
+    /// The reference as text: in braces, or as a pointer.
     pub(super) fn to_text(&self) -> String {
         match self {
             Self::Path(path) => format!("{{{path}}}"),
@@ -117,7 +118,7 @@ impl fmt::Display for TokenReference {
     }
 }
 
-/// A name as pointers have it. A `%` is left as it is, as people write it, unless it would be read as an escape.
+/// Escapes a name for a pointer. A `%` is kept as people write it, unless it would be read as an escape.
 fn escape_segment(segment: &str) -> String {
     let segment = segment.replace('~', "~0").replace('/', "~1");
     let mut escaped = String::with_capacity(segment.len());
@@ -130,7 +131,8 @@ fn escape_segment(segment: &str) -> String {
     escaped
 }
 
-/// The text without its escapes. A `%` that begins none stands for itself, and so do all where they make no text.
+/// Decodes percent escapes. A `%` that starts no escape is literal, and so are all of them if the result is
+/// not UTF-8.
 fn percent_decode(text: &str) -> Cow<'_, str> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -142,7 +144,7 @@ fn percent_decode(text: &str) -> Cow<'_, str> {
     String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// The byte that an escape at the beginning stands for: `%` and two digits.
+/// Decodes an escape at the beginning: `%` and two digits.
 fn decode_percent_escape(text: &[u8]) -> Option<u8> {
     let [b'%', high, low, ..] = text else { return None };
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
@@ -172,7 +174,7 @@ mod tests {
         for (text, names, written) in [
             ("#/a/b", vec!["a", "b"], "#/a/b"),
             ("#/a%20b/c~1d", vec!["a b", "c/d"], "#/a b/c~1d"),
-            // A `%` that begins no escape is a name's own.
+            // A `%` that starts no escape is literal.
             ("#/n%/x/$value", vec!["n%", "x", "$value"], "#/n%/x/$value"),
             ("#/50%/a%2525", vec!["50%", "a%25"], "#/50%/a%2525"),
             ("#/%%2541/%4", vec!["%%41", "%4"], "#/%%2541/%4"),

@@ -1,4 +1,4 @@
-//! Values with every reference followed.
+//! Resolution of references.
 
 use std::collections::HashMap;
 
@@ -13,54 +13,52 @@ use super::model::TokenModel;
 use super::parse::parse_value;
 use super::value::TokenValue;
 
-/// Every token of a document that has a value, in one mode.
+/// The tokens of a document with a value in one mode.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResolvedTokens {
     tokens: Vec<ResolvedToken>,
     index: HashMap<String, usize>,
-    /// Why the tokens that are missing here have no value.
+    /// Why the missing tokens have no value.
     pub findings: Vec<TokenFinding>,
 }
 
-/// A token with its final value.
+/// A token with its resolved value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedToken {
-    /// Its path.
     pub path: String,
-    /// Its type, if it can be known.
+    /// The type, if known.
     pub kind: Option<TokenKind>,
-    /// Its value, without references.
+    /// The value, without references.
     pub value: Json,
     /// What it is for.
     pub description: Option<String>,
-    /// Set if it should not be used any more: why, or an empty text.
+    /// `Some` if deprecated: the reason, or an empty string.
     pub deprecated: Option<String>,
 }
 
 impl ResolvedToken {
-    /// Its value with a type, if it is a right one.
+    /// The typed value, if it is valid.
     pub fn typed_value(&self) -> Option<TokenValue> {
         parse_value(self.kind?, &self.value)
     }
 }
 
 impl ResolvedTokens {
-    /// The tokens, in the order of the document.
+    /// The tokens, in document order.
     pub fn tokens(&self) -> &[ResolvedToken] {
         &self.tokens
     }
 
-    /// The token of a path.
     pub fn get(&self, path: &str) -> Option<&ResolvedToken> {
         self.index.get(path).map(|&at| &self.tokens[at])
     }
 }
 
-/// Follows every reference of a document, in a mode or in none.
+/// Resolves every reference of a document, in a mode or without one.
 ///
-/// A token without a value for the mode keeps its own value; references in it lead to values of the mode. A token whose
-/// references lead nowhere or in a circle is left out, and a finding says why. Time is linear in the size of the document
-/// and of what comes out, and that is bounded.
+/// A token without a value for the mode has its base value; references in it use the values of the mode. A
+/// token with a broken reference or in a cycle is omitted, with a finding. Time is linear in the size of the
+/// document and of the result, which is bounded.
 pub fn resolve(document: &TokenDocument, mode: Option<&str>) -> ResolvedTokens {
     let model = TokenModel::new(document);
     let mut findings = FindingCollector::default();
@@ -69,7 +67,8 @@ pub fn resolve(document: &TokenDocument, mode: Option<&str>) -> ResolvedTokens {
         let all = document.modes();
         if !all.iter().any(|known| known == mode) {
             let known = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
-            let message = format!("no token has a value for mode `{}`; there are: {known}", excerpt(mode));
+            let message =
+                format!("no token has a value for mode `{}`; existing modes: {known}", excerpt(mode));
             findings.push(TokenFinding::warning("", message));
         }
     }
@@ -95,13 +94,13 @@ pub(super) fn token_description<'a>(token: &Token<'a>) -> Option<&'a str> {
     Some(if token.path == token.origin { text } else { truncate_inherited(text) })
 }
 
-/// Why a token should not be used any more, as it is told: an empty text if nobody says.
+/// The deprecation reason as reported, empty if none is given. Truncated if inherited.
 pub(super) fn token_deprecation<'a>(token: &Token<'a>) -> Option<&'a str> {
     let is_own = token.path == token.origin && token.map.contains("$deprecated");
     deprecation_reason(token).map(|why| if is_own { why } else { truncate_inherited(why) })
 }
 
-/// Why a token should not be used any more, all of it.
+/// The full deprecation reason.
 pub(super) fn deprecation_reason<'a>(token: &Token<'a>) -> Option<&'a str> {
     match token.deprecated {
         Some(Json::Bool(true)) => Some(""),
@@ -110,7 +109,7 @@ pub(super) fn deprecation_reason<'a>(token: &Token<'a>) -> Option<&'a str> {
     }
 }
 
-/// What is told of a text that thousands may inherit.
+/// Truncates a text that thousands of tokens may inherit.
 pub(super) fn truncate_inherited(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_INHERITED_TEXT_BYTES)]
 }

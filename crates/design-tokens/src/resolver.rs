@@ -1,7 +1,7 @@
 //! Resolver files (DTCG Resolver 2025.10): sets of tokens, and modifiers that choose between sets.
 //!
-//! Tokens stand in the file itself, or are referenced within it. References to other files are refused: this crate reads
-//! none, and whoever does can put them in first.
+//! Tokens are inline or referenced within the file. References to other files are rejected: this crate reads
+//! no files, so callers have to inline them first.
 
 #[cfg(test)]
 mod tests;
@@ -16,40 +16,35 @@ use super::json::{Json, JsonMap};
 use super::limits::{MAX_MODES, MAX_RESOLVED_NODES_ALL_MODES};
 use super::reference::TokenReference;
 
-/// Why a resolver file cannot be used.
+/// Why a resolver file is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolverError {
-    /// A version that is not known.
-    #[error("the resolver has version {}; only \"2025.10\" is known", excerpt(.0))]
+    /// An unsupported version.
+    #[error("the resolver has version {}; only \"2025.10\" is supported", excerpt(.0))]
     Version(String),
-    /// A part that has not the form it must have.
-    #[error("`{}` of the resolver is not usable: {reason}", excerpt(at))]
-    Shape {
-        /// Which part.
-        at: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A reference that leads nowhere, elsewhere, or to what must not be referenced.
-    #[error("the resolver refers to {}, which is not a set in this file; put the tokens into the file", excerpt(.0))]
+    /// A malformed part.
+    #[error("`{}` of the resolver is invalid: {reason}", excerpt(at))]
+    Shape { at: String, reason: String },
+    /// A reference that is broken, external, or not allowed here.
+    #[error("the resolver refers to {}, which is not a set in this file; inline the tokens", excerpt(.0))]
     Reference(String),
-    /// Sources that are too much together.
-    #[error("the sources of the resolver are too large together; use fewer")]
+    /// The sources are too large.
+    #[error("the sources of the resolver are too large in total; use fewer")]
     TooLarge,
     /// Too many contexts to become modes.
-    #[error("the resolver has more than {MAX_MODES} contexts; leave some out")]
+    #[error("the resolver has more than {MAX_MODES} contexts; remove some")]
     TooManyModes,
-    /// The tokens together are no document.
+    /// The merged tokens are not a valid document.
     #[error(transparent)]
     Document(#[from] ParseError),
 }
 
-/// How many sources may be merged.
+/// Maximum number of merged sources.
 const MAX_MERGED_SOURCES: usize = 1_000;
-/// How many sets may refer to one another in a row. It also ends what refers to itself.
+/// Maximum length of a chain of set references. Also stops cycles.
 const MAX_SET_NESTING: usize = 32;
 
-/// A set, or a modifier. It holds nothing of its own: many steps may name the same large set.
+/// A set or a modifier. Only borrows, because many steps may refer to the same large set.
 enum ResolutionStep<'a> {
     Set(&'a [Json]),
     Modifier { name: &'a str, contexts: &'a JsonMap, default: Option<&'a str> },
@@ -59,7 +54,7 @@ fn shape_error(at: &str, reason: &str) -> ResolverError {
     ResolverError::Shape { at: at.to_owned(), reason: reason.to_owned() }
 }
 
-/// The tokens that a resolver file gives for inputs, pairs of a modifier and a context.
+/// Merges the sources for these inputs, which are pairs of a modifier and a context.
 fn merge_sources(
     file: &JsonMap,
     steps: &[ResolutionStep<'_>],
@@ -74,8 +69,7 @@ fn merge_sources(
             ResolutionStep::Modifier { name, contexts, .. } => {
                 let context = inputs.iter().find(|(known, _)| known == name).map(|(_, context)| *context);
                 let sources = context.and_then(|context| contexts.get(context)?.as_array());
-                sources
-                    .ok_or_else(|| shape_error(name, "each of its contexts must be an array of sources"))?
+                sources.ok_or_else(|| shape_error(name, "every context must be an array of sources"))?
             }
         };
         for source in sources {
@@ -85,11 +79,11 @@ fn merge_sources(
     Ok(TokenDocument::from_map(root)?)
 }
 
-/// A resolver file as one document with modes.
+/// Converts a resolver file to one document with modes.
 ///
-/// Without a mode it has the default of every modifier, or its first context. Every other context is a mode with what it
-/// changes by itself: `dark`, or `theme-dark` where there are several modifiers. What contexts
-/// of two modifiers change together is lost.
+/// The base values use the default of every modifier, or its first context. Every other context becomes a
+/// mode with the changes it makes on its own: `dark`, or `theme-dark` if there are several modifiers. Changes
+/// that only a combination of contexts makes are lost.
 pub(super) fn to_document(file: &JsonMap) -> Result<TokenDocument, ResolverError> {
     let steps = parse_resolution_order(file)?;
     let modifiers: Vec<_> = steps
@@ -126,17 +120,16 @@ pub(super) fn to_document(file: &JsonMap) -> Result<TokenDocument, ResolverError
     Ok(TokenDocument::from_map(root)?)
 }
 
-/// Writes down where a context has other values. A token that it has alone becomes one of the document.
+/// Adds the values of a context as a mode. A token that only exists in the context is added to the document.
 pub(super) fn add_mode(into: &mut JsonMap, base: &JsonMap, other: &JsonMap, mode: &str) {
     ModeMerger { mode, base, other, base_tokens: OnceCell::new() }.merge_group(into, base, other, "");
 }
 
-/// Writes down what a context has.
 struct ModeMerger<'a> {
     mode: &'a str,
     base: &'a JsonMap,
     other: &'a JsonMap,
-    /// Every token without a mode, inherited ones too. Most contexts only change what is written, and need not know.
+    /// The base tokens, inherited ones included. Lazy, because most contexts only change written tokens.
     base_tokens: OnceCell<FlatTokens<'a>>,
 }
 
@@ -147,7 +140,7 @@ impl<'a> ModeMerger<'a> {
             let is_token = resolves_to_token(self.other, map);
             let kept = into.get(name).and_then(Json::as_object);
             if kept.is_some_and(|kept| resolves_to_token(self.other, kept) != is_token) {
-                continue; // One path cannot be a token in one mode and a group in another.
+                continue; // A path cannot be a token in one mode and a group in another.
             }
             let path = join_path(path, name);
             let old = base.get(name).and_then(Json::as_object);
@@ -180,18 +173,17 @@ impl<'a> ModeMerger<'a> {
         }
     }
 
-    /// The token that a group has at a path without a mode, though it is not written there.
+    /// The base token that a group inherits at a path.
     fn inherited(&self, path: &str) -> Option<&Token<'a>> {
         let all = self.base_tokens.get_or_init(|| FlatTokens::from_root(self.base));
         all.index.get(path).map(|&at| &all.tokens[at])
     }
 }
 
-/// What an inherited token is when it is written down: an alias, so that it goes on to follow what it is inherited from, in
-/// other modes too.
+/// The explicit form of an inherited token: an alias, so that it keeps following its origin in other modes.
 fn alias_to_origin(token: &Token<'_>) -> JsonMap {
     if token.origin.contains(['{', '}']) {
-        return token.map.clone(); // No alias can name it.
+        return token.map.clone(); // An alias cannot refer to it.
     }
     let own = token.map.iter().filter(|(name, _)| !["$value", "$ref", "$extensions"].contains(name));
     let mut map: JsonMap = own.map(|(name, value)| (name, value.clone())).collect();
@@ -199,7 +191,7 @@ fn alias_to_origin(token: &Token<'_>) -> JsonMap {
     map
 }
 
-/// What a token says: its value, or the pointer that it has instead.
+/// The value of a token, or its pointer.
 fn value_or_pointer(token: &JsonMap) -> Option<Json> {
     let pointer = || token.get("$ref").map(|pointer| JsonMap::from_iter([("$ref", pointer.clone())]).into());
     token.get("$value").cloned().or_else(pointer)
@@ -223,16 +215,17 @@ fn parse_resolution_order(file: &JsonMap) -> Result<Vec<ResolutionStep<'_>>, Res
         let map = item.as_object().ok_or_else(|| shape_error(&at, "it must be an object"))?;
         if let Some(pointer) = map.get("$ref").and_then(Json::as_str) {
             let (name, kind, target) = look_up_step(file, pointer)?;
-            // What stands beside the reference wins.
+            // Members next to the reference take precedence.
             steps.push(parse_step(name, kind, |member| map.get(member).or_else(|| target.get(member)))?);
             continue;
         }
         let (name, kind) = {
             let text = |name| map.get(name).and_then(Json::as_str);
             let name = text("name").ok_or_else(|| shape_error(&at, "it has no `name`"))?;
-            let kind = text("type").ok_or_else(|| shape_error(&at, "it has no `type`, set or modifier"))?;
+            let kind =
+                text("type").ok_or_else(|| shape_error(&at, "it has no `type`; use set or modifier"))?;
             if names.contains(&name) {
-                return Err(shape_error(&at, "its name occurs twice"));
+                return Err(shape_error(&at, "its name is not unique"));
             }
             names.push(name);
             (name, kind)
@@ -259,7 +252,7 @@ fn look_up_step<'a>(
     Ok((name, kind, value.as_object().ok_or_else(unknown)?))
 }
 
-/// The members of a target with what stands beside the reference to it, which wins.
+/// The members of a target, overridden by the members next to the reference.
 fn with_overrides<'a>(
     target: &'a JsonMap,
     reference: &'a JsonMap,
@@ -286,7 +279,7 @@ fn parse_step<'a>(
             let contexts = contexts.ok_or_else(|| shape_error(name, "a modifier needs `contexts`"))?;
             let default = member("default").and_then(Json::as_str);
             if default.is_some_and(|default| !contexts.contains(default)) {
-                return Err(shape_error(name, "its default is none of its contexts"));
+                return Err(shape_error(name, "its default is not one of its contexts"));
             }
             Ok(ResolutionStep::Modifier { name, contexts, default })
         }
@@ -294,7 +287,7 @@ fn parse_step<'a>(
     }
 }
 
-/// Puts sources together.
+/// Merges sources.
 struct SourceMerger<'a> {
     file: &'a JsonMap,
     merges: CostBudget,
@@ -306,7 +299,7 @@ impl SourceMerger<'_> {
     fn add_source(&mut self, source: &Json, root: &mut JsonMap, depth: usize) -> Result<(), ResolverError> {
         let map = source.as_object().ok_or_else(|| shape_error("sources", "a source must be an object"))?;
         if depth > MAX_SET_NESTING || self.merges.spend(1).is_none() {
-            return Err(shape_error("sources", "they refer to one another too often"));
+            return Err(shape_error("sources", "they refer to each other too often"));
         }
         let Some(pointer) = map.get("$ref").and_then(Json::as_str) else {
             return self.merge(root, map.iter());
@@ -334,7 +327,7 @@ impl SourceMerger<'_> {
     }
 }
 
-/// Puts tokens over others. `None`: it is too much.
+/// Merges tokens, replacing existing ones. `None` if the budget is exhausted.
 pub(super) fn merge_tokens(into: &mut JsonMap, from: &JsonMap, budget: &mut CostBudget) -> Option<()> {
     merge_members(into, from.iter(), budget)
 }
@@ -350,7 +343,7 @@ fn merge_members<'a>(
                 budget.spend(1)?;
                 let group = into.object_entry(name);
                 if is_token(group) {
-                    *group = JsonMap::new(); // The last source that speaks of a path is right.
+                    *group = JsonMap::new(); // The last source wins.
                 }
                 merge_tokens(group, map, budget)?;
             }

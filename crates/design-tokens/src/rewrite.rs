@@ -1,13 +1,13 @@
-//! References that follow what has moved.
+//! Updates references to moved tokens.
 
 use super::document::join_path;
 use super::json::{Json, JsonMap};
 use super::reference::TokenReference;
 
-/// The new path of what was at a path, if it has moved.
+/// Maps an old path to a new one, if it has moved.
 pub(super) type PathMapping<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Rewrites all references in a group, and says in which tokens and groups there were some.
+/// Rewrites all references in a group, and records the tokens and groups that contained some.
 pub(super) fn rewrite_group(map: &mut JsonMap, at: &str, new: PathMapping<'_>, touched: &mut Vec<String>) {
     let mut hit = false;
     for name in ["$extends", "$ref"] {
@@ -31,7 +31,7 @@ pub(super) fn rewrite_group(map: &mut JsonMap, at: &str, new: PathMapping<'_>, t
     }
 }
 
-/// Rewrites the references in a value, and says whether there were some.
+/// Rewrites the references in a value. Returns whether there were any.
 pub(super) fn rewrite_value(value: &mut Json, new: PathMapping<'_>) -> bool {
     match value {
         Json::String(text) => match TokenReference::parse_braces(text) {
@@ -53,7 +53,7 @@ pub(super) fn rewrite_value(value: &mut Json, new: PathMapping<'_>) -> bool {
 fn rewrite_reference(text: &mut String, old: &TokenReference, new: PathMapping<'_>) -> bool {
     let moved = match old {
         TokenReference::Path(path) => new(path).map(TokenReference::Path),
-        // The longest beginning that is a token or moves by itself; what follows is inside it.
+        // The longest prefix that is a token or has moved; the rest is a path inside it.
         TokenReference::Pointer(segments) => (1..=segments.len()).rev().find_map(|end| {
             let path = new(&segments[..end].join("."))?;
             let names = path.split('.').map(str::to_owned);

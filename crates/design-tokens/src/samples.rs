@@ -1,4 +1,4 @@
-//! Small files in the manner of public design systems, and large ones that nobody should have written.
+//! Tests with small files in the style of public design systems, and with excessively large ones.
 
 use std::fmt::Write as _;
 
@@ -43,7 +43,7 @@ fn role_pairs_have_enough_contrast() {
     assert!(checked.iter().all(|pair| pair.level(TextSize::Normal) >= ContrastLevel::Aa), "{checked:?}");
 }
 
-/// What takes more than linear time shows here. The bounds are wide: other programs run on the same machine.
+/// Detects superlinear running time. The limits are generous, because other programs run on the same machine.
 #[test]
 fn large_document_is_processed_in_time() {
     let mut root = JsonMap::new();
@@ -82,14 +82,14 @@ fn large_document_is_processed_in_time() {
 
 #[test]
 fn unbounded_growth_is_stopped() {
-    // Every token names the one before it twice: two to the power of 60 without a limit.
+    // Every token refers to its predecessor twice: 2^60 values without a limit.
     let mut text = r#"{"$type":"shadow","t0":{"$value":[1]}"#.to_owned();
     for at in 1..60 {
         let _ = write!(text, r#","t{at}":{{"$value":["{{t{}}}","{{t{}}}"]}}"#, at - 1, at - 1);
     }
     let resolved = resolve(&parse(&(text + "}")), None);
     assert!(resolved.findings.iter().any(|finding| finding.message.contains("too large")));
-    // Every token is a list around the one before it: a thousand lists in one another without a limit.
+    // Every token is a list around its predecessor: a thousand nested lists without a limit.
     let mut text = r#"{"$type":"shadow","t0":{"$value":[1]}"#.to_owned();
     for at in 1..1000 {
         let _ = write!(text, r#","t{at}":{{"$value":["{{t{}}}"]}}"#, at - 1);
@@ -99,13 +99,13 @@ fn unbounded_growth_is_stopped() {
         resolved.tokens().len() < 40
             && resolved.findings.iter().any(|finding| finding.message.contains("too large"))
     );
-    // Every group extends the one before it.
+    // Every group extends its predecessor.
     let mut text = r#"{"g0":{"t":{"$type":"number","$value":1}}"#.to_owned();
     for at in 1..3000 {
         let _ = write!(text, r#","g{at}":{{"$extends":"{{g{}}}"}}"#, at - 1);
     }
     assert!(!resolve(&parse(&(text + "}")), None).findings.is_empty());
-    // Names that are all the same once they are made safe.
+    // Names that are equal once escaped.
     let names =
         (0..4000_u32).filter_map(|at| char::from_u32(0x2190 + at)).filter(|name| !name.is_alphanumeric());
     let mut root: JsonMap =
@@ -114,7 +114,7 @@ fn unbounded_growth_is_stopped() {
     root.set("$type", "number");
     let text = css(&TokenDocument::from_map(root).unwrap(), &ExportOptions::default()).text;
     assert_eq!(text.lines().collect::<std::collections::HashSet<_>>().len(), count + 2);
-    // Every group holds the one before it twice.
+    // Every group contains its predecessor twice.
     let mut text = r#"{"g0":{"t":{"$type":"number","$value":1}}"#.to_owned();
     for at in 1..30 {
         let _ = write!(
@@ -140,7 +140,7 @@ fn five_thousand_tokens_are_resolved_in_time() {
         assert_eq!(resolve(&document, None).tokens().len(), 5000);
         start.elapsed()
     };
-    // Ten milliseconds is the promise; the rest is for machines that do other things meanwhile, and not all the time.
+    // Ten milliseconds is the goal; the rest allows for busy machines.
     let (start, mut quickest) = (std::time::Instant::now(), once());
     while quickest.as_millis() >= 1_000 && start.elapsed().as_secs() < 60 {
         quickest = quickest.min(once());

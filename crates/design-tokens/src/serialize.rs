@@ -1,4 +1,4 @@
-//! Values to JSON, in the forms of 2025.10.
+//! Serialization of values in the 2025.10 format.
 
 use super::json::{Json, JsonMap};
 use super::value::{
@@ -6,7 +6,7 @@ use super::value::{
 };
 
 impl TokenValue {
-    /// The value as the format writes it. References stay references.
+    /// The value in the format. References are kept.
     pub fn to_json(&self) -> Json {
         match self {
             Self::Color(color) => color.to_json(),
@@ -63,7 +63,7 @@ fn duration(time: &Duration) -> Json {
 
 fn family(names: &[ValueOrRef<String>]) -> Json {
     match names {
-        // In a text of its own a comma would divide it.
+        // A name with a comma would be split if written as a plain string.
         [one] if !matches!(one, ValueOrRef::Literal(name) if name.contains(',')) => {
             value_or_ref(one, |name| name.as_str().into())
         }

@@ -1,12 +1,12 @@
-//! A design system to begin with.
+//! A minimal design system to start from.
 
 use super::document::TokenDocument;
 
 /// Colours for light and dark, space, type, corners, shadows and motion; small, valid and readable.
 ///
-/// Without a mode it is light; its one mode is `dark`.
+/// The base values are light; the only mode is `dark`.
 pub fn starter_document() -> TokenDocument {
-    // A test reads it, so that it never is the empty document.
+    // A test parses it, so this never falls back to the empty document.
     TokenDocument::parse(include_str!("starter.tokens.json")).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! What documents mean: reading, judging, resolving, changing, comparing.
+//! Tests of parsing, validating, resolving, editing and comparing documents.
 
 use std::str::FromStr as _;
 
@@ -9,7 +9,7 @@ fn parse(text: &str) -> TokenDocument {
     TokenDocument::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// A document of colours and what refers to them, in the short old forms.
+/// A document of colours and references to them, in the short legacy forms.
 fn brand_document() -> TokenDocument {
     parse(
         r##"{
@@ -53,15 +53,15 @@ fn invalid_documents_are_rejected() {
     let modes: Vec<_> = (0..40).map(|at| format!("\"m{at}\":1")).collect();
     let modes = format!("{{\"a\":{{\"$value\":1,\"$extensions\":{{\"mode\":{{{}}}}}}}}}", modes.join(","));
     for (text, expected) in [
-        ("[]", "is a JSON object, and this is an array"),
-        ("{", "not usable JSON"),
-        (r#"{"a":1,"a":2}"#, "the name \"a\" occurs twice"),
+        ("[]", "must be a JSON object, not an array"),
+        ("{", "not valid JSON"),
+        (r#"{"a":1,"a":2}"#, "duplicate name \"a\""),
         (r#"{"a":1} x"#, "trailing characters"),
         (&deep, "nested more than 32 levels"),
         (&large, "1048576; split it"),
-        (&spacious, "the text has 4194306 bytes and may have 4194304; leave out spaces"),
-        (&long, "has 129 bytes and may have 128"),
-        (&long_path, "and may have 512; shorten its names"),
+        (&spacious, "the text has 4194306 bytes, but the limit is 4194304; remove whitespace"),
+        (&long, "has 129 bytes, but the limit is 128"),
+        (&long_path, "but the limit is 512; shorten its names"),
         (&many, "more than 10000 tokens"),
         (&modes, "more than 32 modes"),
     ] {
@@ -70,7 +70,7 @@ fn invalid_documents_are_rejected() {
     }
 }
 
-/// Judges documents; each must have exactly the findings that begin so.
+/// Validates documents; each must have exactly the findings with these prefixes.
 fn check_findings(cases: &[(&str, &[&str])]) {
     for (text, expected) in cases {
         let told = finding_lines(&parse(text));
@@ -86,24 +86,33 @@ fn mistakes_in_names_and_references_are_reported() {
     check_findings(&[
         (
             r#"{"a":{"$value":1}}"#,
-            &["error: a: the token has no type: give it or one of its groups a `$type`"],
+            &["error: a: the token has no type; add `$type` to it or to one of its groups"],
         ),
         (r#"{"$value":1}"#, &["error: the document itself cannot be a token"]),
-        (r#"{"a":{"$value":1,"$type":"nope"}}"#, &["error: a: there is no type `nope`"]),
-        (r#"{"a.b":{"$value":1,"$type":"number"}}"#, &["error: a.b: the name `a.b` has a `.`"]),
-        (r#"{"a{":{"$value":1,"$type":"number"}}"#, &["error: a{: the name `a{` has a `{`"]),
-        (r#"{"a":{"$oops":{"$value":1}}}"#, &["warning: a: the format has no `$oops`"]),
-        (r#"{"a":{"$value":1,"$type":"number","b":{}}}"#, &["error: a: a token cannot contain others"]),
-        (r#"{"a":{"b":5}}"#, &["error: a.b: a group holds objects, and this is a number"]),
+        (r#"{"a":{"$value":1,"$type":"nope"}}"#, &["error: a: unknown type `nope`"]),
+        (
+            r#"{"a.b":{"$value":1,"$type":"number"}}"#,
+            &["error: a.b: the name `a.b` contains `.`, which is reserved for references"],
+        ),
+        (
+            r#"{"a{":{"$value":1,"$type":"number"}}"#,
+            &["error: a{: the name `a{` contains `{`, which is reserved for references"],
+        ),
+        (r#"{"a":{"$oops":{"$value":1}}}"#, &["warning: a: the format does not define `$oops`"]),
+        (
+            r#"{"a":{"$value":1,"$type":"number","b":{}}}"#,
+            &["error: a: a token cannot contain other tokens, but this one has `$value` and `b`"],
+        ),
+        (r#"{"a":{"b":5}}"#, &["error: a.b: the members of a group must be objects, but this is a number"]),
         (
             r#"{"a":{"value":"5px","type":"dimension"}}"#,
-            &["error: a: this looks like a token of another format", "error: a.value", "error: a.type"],
+            &["error: a: this looks like a token in another format", "error: a.value", "error: a.type"],
         ),
         (
             r#"{"$type":"number","A":{"$value":1},"a":{"$value":1}}"#,
             &["warning: a: `A` and `a` differ only in case"],
         ),
-        (r#"{"a":{"$value":"{b.c}","$type":"number"}}"#, &["error: a: {b.c} is nowhere in the document"]),
+        (r#"{"a":{"$value":"{b.c}","$type":"number"}}"#, &["error: a: {b.c} does not exist in the document"]),
         (
             r#"{"a":{"$value":"{g}"},"g":{"$type":"number","$root":{"$value":1}}}"#,
             &["error: a: {g} is a group; its own token is `{g.$root}`"],
@@ -118,28 +127,34 @@ fn mistakes_in_names_and_references_are_reported() {
         ),
         (
             r#"{"$type":"number","a":{"$value":"{b}"},"b":{"$value":"{c}"},"c":{"$value":"{a}"},"d":{"$value":"{a}"}}"#,
-            &["error: a: the references go in a circle: a → b → c → a"],
+            &["error: a: the references form a cycle: a → b → c → a"],
         ),
         (
             r#"{"a":{"$type":"color","$value":"{b}"},"b":{"$type":"number","$value":1}}"#,
-            &["error: a: {b} is a number, and here a color is needed"],
+            &["error: a: {b} is a number, but a color is required"],
         ),
-        (r#"{"a":{"$extends":"{b}"}}"#, &["error: a: `$extends` names {b}, and there is no such group"]),
+        (
+            r#"{"a":{"$extends":"{b}"}}"#,
+            &["error: a: `$extends` refers to {b}, but that group does not exist"],
+        ),
         (
             r#"{"a":{"$extends":"{b}"},"b":{"$extends":"{a}"}}"#,
-            &["error: a: `$extends` goes in a circle: a → b → a"],
+            &["error: a: `$extends` forms a cycle: a → b → a"],
         ),
         (
             r#"{"a":{"c":{"$type":"number","$value":1},"b":{"$extends":"{a}"}}}"#,
-            &["error: a: `$extends` goes in a circle: a.b → a"],
+            &["error: a: `$extends` forms a cycle: a.b → a"],
         ),
         (
             r#"{"a":{"$extends":"{t}"},"t":{"$type":"number","$value":1}}"#,
-            &["error: a: `$extends` names {t}, which is a token"],
+            &["error: a: `$extends` refers to {t}, which is a token; only groups can be extended"],
         ),
         (
             r#"{"$type":"number","a.b":{"$value":1},"a":{"b":{"$value":2}}}"#,
-            &["error: a.b: the name `a.b` has a `.`", "error: a.b: another token has the same path"],
+            &[
+                "error: a.b: the name `a.b` contains `.`, which is reserved for references",
+                "error: a.b: another token has the same path",
+            ],
         ),
     ]);
 }
@@ -150,38 +165,41 @@ fn mistakes_in_values_are_reported() {
         (
             r#"{"a":{"$type":"border","$value":{"color":"{n}","width":"2em","style":"wavy","x":1}},"n":{"$type":"number","$value":1}}"#,
             &[
-                "error: a: a border has no `x`; it has color, width, style",
-                "error: a/width: \"2em\" is no dimension: the unit must be px or rem",
-                "error: a/style: \"wavy\" is no line style",
-                "error: a/color: {n} is a number, and here a color is needed",
+                "error: a: a border has no member `x`; it has color, width, style",
+                "error: a/width: \"2em\" is not a valid dimension: the unit must be px or rem",
+                "error: a/style: \"wavy\" is not a valid line style",
+                "error: a/color: {n} is a number, but a color is required",
             ],
         ),
         (
             r#"{"a":{"$type":"typography","$value":{"fontFamily":"Inter","fontSize":"1rem"}}}"#,
-            &["error: a: the typography lacks fontWeight, letterSpacing, lineHeight"],
+            &["error: a: the typography is missing fontWeight, letterSpacing, lineHeight"],
         ),
-        (r##"{"a":{"$type":"color","$value":"#12345"}}"##, &["error: a: \"#12345\" is no color"]),
-        (r##"{"a":{"$type":"color","$value":"#123456"}}"##, &["warning: a: this is an old form"]),
+        (r##"{"a":{"$type":"color","$value":"#12345"}}"##, &["error: a: \"#12345\" is not a valid color"]),
+        (r##"{"a":{"$type":"color","$value":"#123456"}}"##, &["warning: a: this is a legacy form"]),
         (
             r##"{"a":{"$type":"color","$value":{"colorSpace":"hsl","components":[360,50,"none"],"alpha":2,"hex":"#fff"}}}"##,
-            &["error: a/components/0: 360 is out of range in hsl", "error: a/alpha: 2 is no alpha"],
+            &["error: a/components/0: 360 is out of range in hsl", "error: a/alpha: 2 is not a valid alpha"],
         ),
         (
             r#"{"a":{"$type":"color","$value":{"colorSpace":"cmyk","components":[0,0,0]}}}"#,
-            &["error: a: there is no colour space `cmyk`"],
+            &["error: a: unknown colour space `cmyk`"],
         ),
-        (r#"{"a":{"$type":"dimension","$value":16}}"#, &["error: a: 16 is no dimension"]),
-        (r#"{"a":{"$type":"dimension","$value":0}}"#, &["warning: a: this is an old form"]),
-        (r#"{"a":{"$type":"duration","$value":"200ms"}}"#, &["warning: a: this is an old form"]),
-        (r#"{"a":{"$type":"fontWeight","$value":"Bold"}}"#, &["error: a: \"Bold\" is no font weight"]),
-        (r#"{"a":{"$type":"fontWeight","$value":1001}}"#, &["error: a: 1001 is no font weight"]),
+        (r#"{"a":{"$type":"dimension","$value":16}}"#, &["error: a: 16 is not a valid dimension"]),
+        (r#"{"a":{"$type":"dimension","$value":0}}"#, &["warning: a: this is a legacy form"]),
+        (r#"{"a":{"$type":"duration","$value":"200ms"}}"#, &["warning: a: this is a legacy form"]),
+        (
+            r#"{"a":{"$type":"fontWeight","$value":"Bold"}}"#,
+            &["error: a: \"Bold\" is not a valid font weight"],
+        ),
+        (r#"{"a":{"$type":"fontWeight","$value":1001}}"#, &["error: a: 1001 is not a valid font weight"]),
         (r#"{"a":{"$type":"cubicBezier","$value":[2,0,0,1]}}"#, &["error: a: the first and third number"]),
         (r#"{"a":{"$type":"shadow","$value":[]}}"#, &["error: a: the list is empty"]),
         (
             r#"{"a":{"$type":"strokeStyle","$value":{"dashArray":[],"lineCap":"round"}}}"#,
             &["error: a/dashArray: `dashArray` is empty"],
         ),
-        // Findings are in the order of the tokens, whatever their names.
+        // Findings are in token order, regardless of names.
         (
             r#"{"$type":"number","z":{"$value":"x"},"a/b":{"$value":"x"},"a":{"$value":"x"}}"#,
             &["error: z: ", "error: a/b: ", "error: a: "],
@@ -192,11 +210,11 @@ fn mistakes_in_values_are_reported() {
         ),
         (
             r#"{"a":{"$type":"number","$value":1,"$extensions":{"mode":{"dark":"x"}}}}"#,
-            &["error: a: \"x\" is no number (in mode `dark`)"],
+            &["error: a: \"x\" is not a valid number (in mode `dark`)"],
         ),
         (
             r#"{"a":{"$type":"number","$value":1,"$extensions":{"mode":{"dark":"{a}"}}}}"#,
-            &["error: a: the references go in a circle: a → a (in mode `dark`)"],
+            &["error: a: the references form a cycle: a → a (in mode `dark`)"],
         ),
         (
             r#"{"a":{"$type":"number","$value":{"$ref":"other.json#/x"}}}"#,
@@ -220,23 +238,23 @@ fn pointers_are_resolved_in_any_part_of_a_value() {
         ("dimension", format!(r#"{{"value":{two},"unit":"px"}}"#), None),
         ("cubicBezier", format!("[{half},0,{half},1]"), None),
         ("shadow", format!(r##"{{{shadow},"inset":{{"$ref":"#/on/$value"}}}}"##), None),
-        // What it leads to must be right there.
+        // The target must be valid in this place.
         (
             "color",
             format!(r#"{{"colorSpace":"srgb","components":[0,0,0],"alpha":{two}}}"#),
-            Some("error: a/alpha: 2 is no alpha"),
+            Some("error: a/alpha: 2 is not a valid alpha"),
         ),
-        // A path in braces stands for a whole value.
+        // A reference in braces must be a whole value.
         (
             "color",
             r#"{"colorSpace":"srgb","components":[0,0,0],"alpha":"{half}"}"#.to_owned(),
-            Some("error: a/alpha: \"{half}\" is no alpha"),
+            Some("error: a/alpha: \"{half}\" is not a valid alpha"),
         ),
-        // Other parts are still asked for their types.
+        // The types of other parts are still checked.
         (
             "border",
             format!(r#"{{"color":{two},"width":{{"value":{two},"unit":"px"}},"style":"solid"}}"#),
-            Some("error: a/color: {two} is a number, and here a color is needed"),
+            Some("error: a/color: {two} is a number, but a color is required"),
         ),
     ] {
         let document = parse(&format!(r#"{{"a":{{"$type":"{kind}","$value":{value}}},{numbers}}}"#));
@@ -258,7 +276,7 @@ fn pointers_are_resolved_in_any_part_of_a_value() {
     }
 }
 
-/// Values after resolving, as `path=value` with the type in front.
+/// Resolved values as `path=value`, preceded by the type.
 fn resolved_lines(document: &TokenDocument, mode: Option<&str>) -> Vec<String> {
     let resolved = resolve(document, mode);
     let kind = |token: &ResolvedToken| token.kind.map_or("?", TokenKind::as_str);
@@ -281,12 +299,12 @@ fn every_reference_form_is_resolved() {
             r#"{"g":{"$type":"number","$root":{"$value":1},"h":{"$value":"{g.$root}"}}}"#,
             vec!["number g.$root=1", "number g.h=1"],
         ),
-        // An alias has the type of what it names, not that of its group.
+        // An alias has the type of its target, not of its group.
         (
             r#"{"g":{"$type":"color","a":{"$value":"{n}"}},"n":{"$type":"number","$value":2}}"#,
             vec!["number g.a=2", "number n=2"],
         ),
-        // Extending: local tokens win, groups merge, and a local type is that of the whole group.
+        // `$extends`: local tokens win, groups merge, and a local type applies to the whole group.
         (
             r#"{"a":{"$type":"number","x":{"$value":1},"s":{"y":{"$value":2}}},"b":{"$extends":"{a}","x":{"$value":9},"s":{"z":{"$value":3}}}}"#,
             vec!["number a.x=1", "number a.s.y=2", "number b.x=9", "number b.s.z=3", "number b.s.y=2"],
@@ -295,7 +313,7 @@ fn every_reference_form_is_resolved() {
             r##"{"a":{"$type":"number","x":{"$value":1}},"b":{"$ref":"#/a"},"c":{"$extends":"#/b"},"d":{"$value":"{c.x}"}}"##,
             vec!["number a.x=1", "number b.x=1", "number c.x=1", "number d=1"],
         ),
-        // A pointer is decoded before it is divided, and numbers are written in one way.
+        // A pointer is decoded before it is split, and indices have only one notation.
         (
             r##"{"x":{"$ref":"#/a%2Fb"},"a":{"b":{"$type":"number","$value":3}},"a/b":{"$type":"number","$value":4},"y":{"$ref":"#/a~1b"}}"##,
             vec!["number x=3", "number a.b=3", "number a/b=4", "number y=4"],
@@ -304,24 +322,24 @@ fn every_reference_form_is_resolved() {
             r##"{"a":{"$type":"number","$value":{"$ref":"#/b/$value/+1"}},"c":{"$type":"number","$value":{"$ref":"#/b/$value/01"}},"b":{"$type":"cubicBezier","$value":[0,0,1,1]}}"##,
             vec!["cubicBezier b=[0,0,1,1]"],
         ),
-        // A pointer to a value makes a token, also where the value is an object.
+        // A pointer to a value makes a token, even if the value is an object.
         (
             r##"{"a":{"$ref":"#/b/$value"},"b":{"$type":"dimension","$value":{"value":1,"unit":"px"}}}"##,
             vec![r#"dimension a={"value":1,"unit":"px"}"#, r#"dimension b={"value":1,"unit":"px"}"#],
         ),
-        // A value may refer to another part of itself, in each mode to that of the mode.
+        // A value may refer to another part of itself, in each mode to the value of that mode.
         (
             r##"{"a":{"$type":"cubicBezier","$value":[0.5,0,{"$ref":"#/a/$value/0"},1]}}"##,
             vec!["cubicBezier a=[0.5,0,0.5,1]"],
         ),
-        // What else is in the file is no value if there are references in it.
+        // Other content of the file is not a value if it contains references.
         (
             r##"{"a":{"$type":"number","$value":{"$ref":"#/b/$extensions/x"}},"b":{"$type":"number","$value":1,"$extensions":{"x":"{c}","y":2}},"c":{"$type":"number","$value":{"$ref":"#/b/$extensions/y"}}}"##,
             vec!["number b=1", "number c=2"],
         ),
-        // Two cannot have one path.
+        // Two tokens cannot share a path.
         (r#"{"$type":"number","a.b":{"$value":1},"a":{"b":{"$value":2}}}"#, vec!["number a.b=1"]),
-        // Broken ones are left out, and those that use them.
+        // Broken tokens are omitted, and so are their users.
         (
             r#"{"$type":"number","a":{"$value":"{b}"},"b":{"$value":"{a}"},"c":{"$value":"{a}"},"d":{"$value":1}}"#,
             vec!["number d=1"],
@@ -341,10 +359,10 @@ fn mode_changes_its_tokens_and_their_aliases() {
     {
         assert_eq!(dark.get(path).unwrap().value, Json::from(value), "{path}");
     }
-    assert!(resolve(&brand_document(), Some("sepia")).findings[0].message.contains("there are: dark"));
+    assert!(resolve(&brand_document(), Some("sepia")).findings[0].message.contains("existing modes: dark"));
     let part = r##"{"a":{"$type":"cubicBezier","$value":[0,0,0,1],"$extensions":{"mode":{"m":[0.5,0,{"$ref":"#/a/$value/0"},1]}}}}"##;
     assert_eq!(resolved_lines(&parse(part), Some("m")), ["cubicBezier a=[0.5,0,0.5,1]"]);
-    // What breaks in a mode is broken there alone, wherever the circle is met first.
+    // A token that is broken in a mode is broken only there, wherever the cycle is found first.
     for (order, expected) in [("abc", "number d=1"), ("cba", "number d=1"), ("bca", "number d=1")] {
         let token = |name: char| match name {
             'a' => r#""a":{"$value":"{b}"}"#,
@@ -356,9 +374,9 @@ fn mode_changes_its_tokens_and_their_aliases() {
         assert_eq!(resolved_lines(&document, Some("m")), [expected], "{order}");
         assert_eq!(resolved_lines(&document, None).len(), 4, "{order}");
         let sheet = export::css(&document, &export::ExportOptions::default());
-        assert!(sheet.findings.iter().any(|finding| finding.message.contains("circle")), "{order}");
+        assert!(sheet.findings.iter().any(|finding| finding.message.contains("cycle")), "{order}");
     }
-    // Only tokens have modes, and each a name.
+    // Only tokens have modes, and every mode has a name.
     for extensions in
         [r#"{"mode":{"mode":{"$value":2}}}"#, r#"{"mode":{"mode":{"x":1}}}"#, r#"{"mode":{"mode":2,"":3}}"#]
     {
@@ -396,7 +414,7 @@ fn comma_separated_fonts_become_a_list() {
     for (text, expected) in [
         ("Inter, sans-serif", r#"["Inter","sans-serif"]"#),
         ("'Fira Sans' ,Times New Roman,\"A, B\"", r#"["Fira Sans","Times New Roman","A, B"]"#),
-        // One name, or what is no list.
+        // A single name, or not a list.
         ("Inter", r#""Inter""#),
         ("'A, B'", r#""'A, B'""#),
         ("Inter,", r#""Inter,""#),
@@ -407,7 +425,7 @@ fn comma_separated_fonts_become_a_list() {
         assert_eq!(new.get("a").unwrap().get("$value").unwrap().to_string(), expected, "{text}");
         assert_eq!(normalise(&new), new, "{text}");
     }
-    // A list says where its names end.
+    // An array delimits its names.
     let one = r#"{"a":{"$type":"typography","$value":{"fontFamily":["A, B"],"fontSize":"1px","fontWeight":400,"letterSpacing":"0px","lineHeight":1}}}"#;
     let new = normalise(&parse(one));
     assert!(new.to_string().contains(r#""fontFamily":["A, B"],"fontSize":{"#), "{new}");
@@ -448,7 +466,7 @@ fn every_difference_of_one_token_is_reported() {
     for more in [r#","$description":"x""#, r#","$deprecated":true"#, r#","$extensions":{"mode":{"m":1}}"#] {
         assert_eq!(diff_documents(&plain, &token(more)).changed.len(), 1, "{more}");
     }
-    // In what order things are written is no difference, and `4.0` is `4`.
+    // Order does not matter, and `4.0` equals `4`.
     let shuffled = |name: &str, value: &str, modes: &str| {
         let modes = format!(r#""$extensions":{{"mode":{{{modes}}}}}"#);
         let rest = r#""b":{"$type":"number","$value":7}"#;
@@ -463,7 +481,7 @@ fn every_difference_of_one_token_is_reported() {
     let moved = diff_documents(&old, &shuffled("c", two, second));
     assert_eq!(moved.renamed, [TokenRename { from: "a".into(), to: "c".into() }]);
     assert!(moved.added.is_empty() && moved.removed.is_empty());
-    // What has no value means nothing, and is not what another was.
+    // Tokens without a value are never matched as renamed.
     let broken = |name: &str| parse(&format!(r#"{{"{name}":{{"$type":"number","$value":"{{x{name}}}"}}}}"#));
     let found = diff_documents(&broken("a"), &broken("b"));
     assert_eq!((found.renamed.len(), found.added.len(), found.removed.len()), (0, 1, 1));

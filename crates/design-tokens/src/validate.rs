@@ -1,4 +1,4 @@
-//! What is wrong with a document, all of it at once; and old forms brought up to date.
+//! Validation of documents, and normalisation of legacy forms.
 
 pub(super) mod structure;
 
@@ -13,18 +13,18 @@ use super::model::{ReferenceTarget, TokenModel};
 use super::parse::{ReferenceUse, ValueParser, ValueProblem};
 use super::reference::TokenReference;
 
-/// Everything that is wrong with a document, in the order of the document.
+/// Every problem of a document, in document order.
 pub fn validate(document: &TokenDocument) -> Vec<TokenFinding> {
     let model = TokenModel::new(document);
     let mut findings = FindingCollector::default();
     validate_with(document, &model, &mut |finding| findings.push(finding), &mut |_, _| {});
     let mut findings = findings.into_vec();
-    // Stable, so that what is told of one token keeps its order.
+    // Stable, so that findings about the same token keep their order.
     findings.sort_by_cached_key(|finding| model.index().get(finding.token_path()).map_or(0, |at| at + 1));
     findings
 }
 
-/// Tells everything that is wrong with a document, and shows the values without a mode and in each one.
+/// Reports every problem of a document, and passes on the base values and the values of each mode.
 pub(super) fn validate_with(
     document: &TokenDocument,
     model: &TokenModel<'_>,
@@ -33,7 +33,7 @@ pub(super) fn validate_with(
 ) {
     structure::check_structure(document, tell);
     model.findings().iter().cloned().for_each(&mut *tell);
-    // What is wrong without a mode is wrong in all of them, and told once.
+    // Problems of base values apply to all modes, and are reported once.
     let mut told = SeenFindings::default();
     let mut tell_base = |finding: TokenFinding| {
         if told.insert(&finding) {
@@ -61,12 +61,12 @@ pub(super) fn validate_with(
     }
 }
 
-/// Whether a token has a value of its own for a mode.
+/// Whether a token has its own value for a mode.
 fn has_mode(token: &JsonMap, mode: &str) -> bool {
     mode_value(token, mode).is_some()
 }
 
-/// What is wrong with the value of one token.
+/// Problems with the value of a token.
 fn validate_token(
     model: &TokenModel<'_>,
     values: &ModeValues,
@@ -80,9 +80,9 @@ fn validate_token(
     }
     let Some(kind) = model.kinds[at] else {
         let known = token.map.get("$type").and_then(Json::as_str).or(token.group_type);
-        // An unknown type is told where it is written, a broken alias where it points nowhere.
+        // Unknown types and broken aliases are reported elsewhere.
         if known.is_none() && model.alias(at, None).is_none() && mode.is_none() {
-            let message = "the token has no type: give it or one of its groups a `$type`";
+            let message = "the token has no type; add `$type` to it or to one of its groups";
             findings.push(TokenFinding::error(&*token.path, message));
         }
         return findings;
@@ -102,7 +102,8 @@ fn validate_token(
     let mut reader = ValueParser::default();
     if let Some(value) = values.inlined_value(model, at, mode) {
         reader.parse(kind, &value);
-        // A pointer may stand where no path in braces can, such as `alpha`. There it means what it leads to.
+        // A pointer may appear where a reference in braces cannot, such as `alpha`. Then its resolved value
+        // is checked.
         if let (Cow::Owned(_), true, Some(followed)) = (value, reader.has_errors(), values.get(at)) {
             let mut literal = ValueParser::default();
             literal.parse(kind, followed);
@@ -121,7 +122,7 @@ fn validate_token(
     findings
 }
 
-/// Says so if a reference leads to a token of another type than is wanted.
+/// Error if a reference refers to a token of another type.
 fn kind_mismatch(model: &TokenModel<'_>, reference: &TokenReference, wanted: &[TokenKind]) -> Option<String> {
     let Ok(ReferenceTarget::Token(target)) = model.locate(reference) else { return None };
     let found = model.kinds[target]?;
@@ -131,15 +132,15 @@ fn kind_mismatch(model: &TokenModel<'_>, reference: &TokenReference, wanted: &[T
     let wanted = wanted.first()?;
     let reference = reference.to_text();
     let reference = excerpt(&reference);
-    Some(format!("{reference} is a {found}, and here a {wanted} is needed"))
+    Some(format!("{reference} is a {found}, but a {wanted} is required"))
 }
 
-/// The document with every old form written as 2025.10 has it. What cannot be read stays as it is.
+/// The document with legacy forms converted to 2025.10. Invalid values are kept.
 pub(super) fn normalise(document: &TokenDocument) -> TokenDocument {
     normalise_counting(document).0
 }
 
-/// The same, and how many tokens had an old form.
+/// Like [`normalise`], and returns the number of converted tokens.
 pub(super) fn normalise_counting(document: &TokenDocument) -> (TokenDocument, usize) {
     let model = TokenModel::new(document);
     let mut renewed = document.clone();
@@ -166,7 +167,7 @@ fn normalise_group(model: &TokenModel<'_>, group: &mut JsonMap, path: &str) -> u
     count
 }
 
-/// Writes a value anew if it has an old form. Says whether it had.
+/// Converts a value in a legacy form. Returns whether it was converted.
 pub(super) fn normalise_value(kind: TokenKind, json: &mut Json) -> bool {
     if TokenReference::from_value(json).is_some() {
         return false;

@@ -1,68 +1,52 @@
-//! Values of tokens with types. Parts of composite values may be references.
+//! Typed token values. Parts of composite values may be references.
 
 use super::color::Color;
 use super::kind::TokenKind;
 
-/// A part of a value: itself, or the path of a token that has it.
+/// A part of a value: a literal, or the path of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ValueOrRef<T> {
-    /// The value.
     Literal(T),
-    /// The token whose value it is.
     Ref(String),
 }
 
 /// The value of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TokenValue {
-    /// A colour.
     Color(Color),
-    /// A length.
     Dimension(Dimension),
-    /// Font names, the preferred first.
+    /// In order of preference.
     FontFamily(Vec<ValueOrRef<String>>),
     /// 1 to 1000.
     FontWeight(f64),
-    /// A time.
     Duration(Duration),
     /// x and y of two control points.
     CubicBezier([f64; 4]),
-    /// A number.
     Number(f64),
-    /// How a line is drawn.
     StrokeStyle(StrokeStyle),
-    /// A border.
     Border(Border),
-    /// A transition.
     Transition(Transition),
-    /// Shadows, the topmost first.
+    /// Topmost first.
     Shadow(Vec<ValueOrRef<Shadow>>),
-    /// Stops of a gradient.
     Gradient(Vec<ValueOrRef<GradientStop>>),
-    /// A way to set text.
     Typography(Typography),
 }
 
-/// A length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dimension {
-    /// How many units.
     pub value: f64,
-    /// The unit.
     pub unit: LengthUnit,
 }
 
-/// A unit of length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LengthUnit {
-    /// Pixels as CSS has them.
+    /// CSS pixels.
     Px,
-    /// Sizes of the root's font.
+    /// Multiples of the root font size.
     Rem,
 }
 
 impl LengthUnit {
-    /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Px => "px",
@@ -71,16 +55,12 @@ impl LengthUnit {
     }
 }
 
-/// A time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Duration {
-    /// How many units.
     pub value: f64,
-    /// The unit.
     pub unit: TimeUnit,
 }
 
-/// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
     /// Milliseconds.
@@ -90,7 +70,6 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ms => "ms",
@@ -99,28 +78,27 @@ impl TimeUnit {
     }
 }
 
-/// How a line is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StrokeStyle {
     /// One of `LINE_STYLES`.
     Named(&'static str),
     /// Dashes and gaps.
     Dashed {
-        /// Lengths of dashes and gaps in turn.
+        /// Alternating lengths of dashes and gaps.
         dash_array: Vec<ValueOrRef<Dimension>>,
         /// One of `LINE_CAPS`.
         line_cap: &'static str,
     },
 }
 
-/// The styles of lines that have names.
+/// The named line styles.
 pub(super) const LINE_STYLES: [&str; 8] =
     ["solid", "dashed", "dotted", "double", "groove", "ridge", "outset", "inset"];
 
-/// The ways that a dash can end.
+/// The line caps.
 pub(super) const LINE_CAPS: [&str; 3] = ["round", "butt", "square"];
 
-/// The names of font weights.
+/// The named font weights.
 pub(super) const FONT_WEIGHTS: [(&str, f64); 18] = [
     ("thin", 100.0),
     ("hairline", 100.0),
@@ -142,80 +120,60 @@ pub(super) const FONT_WEIGHTS: [(&str, f64); 18] = [
     ("ultra-black", 950.0),
 ];
 
-/// A border.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Border {
-    /// Its colour.
     pub color: ValueOrRef<Color>,
-    /// How wide it is.
     pub width: ValueOrRef<Dimension>,
-    /// How it is drawn.
     pub style: ValueOrRef<StrokeStyle>,
 }
 
-/// A change over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transition {
-    /// How long it takes.
     pub duration: ValueOrRef<Duration>,
-    /// How long before it begins.
     pub delay: ValueOrRef<Duration>,
-    /// How it goes on.
+    /// Control points of the timing curve.
     pub timing: ValueOrRef<[f64; 4]>,
 }
 
-/// A shadow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shadow {
-    /// Its colour.
     pub color: ValueOrRef<Color>,
-    /// How far to the right.
+    /// Positive is right.
     pub offset_x: ValueOrRef<Dimension>,
-    /// How far down.
+    /// Positive is down.
     pub offset_y: ValueOrRef<Dimension>,
-    /// How soft.
     pub blur: ValueOrRef<Dimension>,
-    /// How much larger than what throws it.
+    /// Growth relative to the element.
     pub spread: ValueOrRef<Dimension>,
-    /// Whether it falls inside.
     pub inset: bool,
 }
 
-/// A colour on the axis of a gradient.
+/// A colour stop of a gradient.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradientStop {
-    /// The colour.
     pub color: ValueOrRef<Color>,
-    /// Where, from 0 to 1.
+    /// From 0 to 1.
     pub position: ValueOrRef<f64>,
 }
 
-/// A way to set text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Typography {
-    /// The font.
     pub font_family: ValueOrRef<Vec<ValueOrRef<String>>>,
-    /// The size.
     pub font_size: ValueOrRef<Dimension>,
-    /// The weight.
     pub font_weight: ValueOrRef<f64>,
-    /// The space between letters.
     pub letter_spacing: ValueOrRef<Dimension>,
-    /// The height of a line.
     pub line_height: ValueOrRef<LineHeight>,
 }
 
-/// The height of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LineHeight {
-    /// In sizes of the font, as the format wants it.
+    /// Multiple of the font size, as the format requires.
     Multiple(f64),
-    /// As a length, as many files have it.
+    /// A length, as in many files.
     Length(Dimension),
 }
 
 impl TokenValue {
-    /// The type that it is of.
     pub const fn kind(&self) -> TokenKind {
         match self {
             Self::Color(_) => TokenKind::Color,

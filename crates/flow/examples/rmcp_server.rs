@@ -1,8 +1,8 @@
-//! A conversation as a tool of a plain `rmcp` server on stdio, which asks by `elicitation/create`:
-//! `cargo run -p fluxway-flow --example rmcp_server`
+//! A conversation as a tool of a plain `rmcp` server on stdio, which asks questions with
+//! `elicitation/create`: `cargo run -p fluxway-flow --example rmcp_server`
 //!
-//! This is for the revisions of MCP that ask so, 2025-06-18 and 2025-11-25. A client that cannot be asked gets an error
-//! that names the missing argument; an argument answers its question.
+//! This works with the MCP revisions 2025-06-18 and 2025-11-25. Arguments answer the questions with their
+//! names. A client without elicitation gets an error that lists the missing arguments.
 
 use std::sync::Arc;
 
@@ -26,26 +26,26 @@ impl Conversation for Parcel {
     type Reply = String;
 
     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<String, Halt> {
-        let to = f.ask("to", text("Where does the parcel go?").length(2..=80)).await?;
+        let to = f.ask("to", text("Where should the parcel go?").length(2..=80)).await?;
         let size = choice("Which size?", [("s", "Small"), ("l", "Large")]).default("s");
         let form = (
             ("size", size),
-            ("day", date("When is it fetched?")),
+            ("day", date("When should it be picked up?")),
             ("count", integer("How many?").within(1..=5)),
         );
         let (size, day, count) = f.form("The parcel", form).await?;
         if !f.ask("sure", confirm(format!("{count} of size {size} to {to} on {day}. Send?"))).await? {
-            return Err(Halt::refuse("the user did not agree; nothing is sent"));
+            return Err(Halt::refuse("the user declined; nothing was sent"));
         }
-        f.once("send", async || Ok(format!("{count} parcels go to {to} on {day}"))).await
+        f.once("send", async || Ok(format!("sending {count} parcels to {to} on {day}"))).await
     }
 }
 
-/// The system's clock and randomness.
+/// Uses the system clock and system randomness.
 struct System;
 
 impl Env for System {
-    #[expect(clippy::disallowed_methods, reason = "an example has nobody who would give it a clock")]
+    #[expect(clippy::disallowed_methods, reason = "the example is the host and supplies the clock")]
     fn now(&self) -> Timestamp {
         Timestamp::now()
     }
@@ -56,9 +56,9 @@ impl Env for System {
 }
 
 impl Entropy for System {
-    #[expect(clippy::expect_used, reason = "randomness that is none is worse than no program")]
+    #[expect(clippy::expect_used, reason = "failing is better than predictable randomness")]
     fn fill(&self, bytes: &mut [u8]) {
-        getrandom::fill(bytes).expect("the system has randomness");
+        getrandom::fill(bytes).expect("system randomness is available");
     }
 }
 
@@ -88,7 +88,7 @@ impl ServerHandler for ParcelServer {
             ("type".to_owned(), json!("object")),
             ("properties".to_owned(), properties.into()),
         ]);
-        let tool = Tool::new("parcel", "Send a parcel. Asks for what is not given.", Arc::new(schema));
+        let tool = Tool::new("parcel", "Send a parcel. Asks for missing arguments.", Arc::new(schema));
         Ok(ListToolsResult::with_all_items(vec![tool]))
     }
 
@@ -98,7 +98,7 @@ impl ServerHandler for ParcelServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if request.name != "parcel" {
-            return Err(ErrorData::invalid_params(format!("there is no tool {}", request.name), None));
+            return Err(ErrorData::invalid_params(format!("unknown tool `{}`", request.name), None));
         }
         let talked = run_conversation(&Parcel, &request.arguments.unwrap_or_default(), &context.peer).await?;
         Ok(match talked {
@@ -109,7 +109,7 @@ impl ServerHandler for ParcelServer {
     }
 }
 
-/// Has the conversation, from the first question to its end. What it comes to: a reply, or why there is none.
+/// Runs the conversation to its end. Returns its reply, or the reason why there is none.
 async fn run_conversation(
     conversation: &dyn DynConversation,
     arguments: &Answers,
@@ -123,7 +123,7 @@ async fn run_conversation(
             arguments,
             context: &context,
             env: &System,
-            // The call lasts as long as the conversation, so nobody else could go on with it.
+            // The call lasts as long as the conversation, so no other process can continue it.
             durability: Durability::InProcess,
             can_ask,
         };
@@ -136,7 +136,7 @@ async fn run_conversation(
         };
         if !can_ask {
             let missing: Vec<_> = asked.question.fields.iter().map(|field| field.name.as_str()).collect();
-            return Ok(Err(format!("these arguments are missing: {}", missing.join(", "))));
+            return Ok(Err(format!("missing arguments: {}", missing.join(", "))));
         }
         let wrong = |error: String| ErrorData::internal_error(error, None);
         let answer = peer.create_elicitation(elicitation_form(&asked).map_err(wrong)?).await;
@@ -149,7 +149,7 @@ async fn run_conversation(
     }
 }
 
-/// A question as a client can show it. What the schema cannot say, the engine still checks.
+/// Converts a question to an elicitation form. The engine still checks what the schema cannot express.
 fn elicitation_form(question: &PendingQuestion) -> Result<ElicitRequestParams, String> {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for field in &question.question.fields {
@@ -166,7 +166,7 @@ fn elicitation_form(question: &PendingQuestion) -> Result<ElicitRequestParams, S
             AnswerShape::Number { whole: true, .. } => json!({ "type": "integer" }),
             AnswerShape::Number { .. } => json!({ "type": "number" }),
             AnswerShape::Date { .. } => json!({ "type": "string", "format": "date" }),
-            // Several choices with commas, a path, JSON: a line of text can hold them all.
+            // A single-line string can represent them all: comma-separated choices, a path, JSON.
             AnswerShape::Choice { .. } | AnswerShape::File { .. } | AnswerShape::Custom { .. } => {
                 json!({ "type": "string" })
             }

@@ -1,10 +1,10 @@
-//! Sessions in a store: a conversation goes on in another process, and an answer is not lost when its process dies.
-//! `cargo run -p fluxway-flow --example stored`
+//! Sessions in a store: a conversation continues in another process, and no answer is lost when a process
+//! dies. `cargo run -p fluxway-flow --example stored`
 //!
-//! The store here ends with this program; the two "processes" are two services over it. With a store that outlives them
-//! nothing else changes.
+//! The store in this example is in memory, and the two "processes" are two services that share it. Nothing
+//! else changes with a persistent store.
 
-#![expect(clippy::print_stdout, reason = "it tells what happens")]
+#![expect(clippy::print_stdout, reason = "the example prints what happens")]
 
 use std::error::Error;
 use std::sync::{Arc, LazyLock};
@@ -20,7 +20,7 @@ use flow::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// Orders coffee. It takes a second to reserve it.
+/// Orders coffee. Reserving it takes a second.
 struct Coffee;
 
 impl Conversation for Coffee {
@@ -31,7 +31,7 @@ impl Conversation for Coffee {
         let kind = f.ask("kind", text("Which coffee?")).await?;
         let cups = f.ask("cups", integer("How many cups?").within(1..=9).default(1)).await?;
         let reserve = async |key: String| {
-            println!("    ... reserving, with the idempotency key {key}");
+            println!("    ... reserving, idempotency key {key}");
             tokio::time::sleep(Duration::from_secs(1)).await;
             Ok(format!("{cups} x {kind}"))
         };
@@ -43,18 +43,18 @@ impl Conversation for Coffee {
     }
 }
 
-/// What a process brings along: the time, randomness, timers, and the conversations that it has.
+/// The environment of a process: time, randomness, timers and conversations.
 struct Process;
 
 impl Entropy for Process {
-    #[expect(clippy::expect_used, reason = "ids that can be guessed are worse than no program")]
+    #[expect(clippy::expect_used, reason = "failing is better than guessable ids")]
     fn fill(&self, bytes: &mut [u8]) {
-        getrandom::fill(bytes).expect("the system has randomness");
+        getrandom::fill(bytes).expect("system randomness is available");
     }
 }
 
 impl Env for Process {
-    #[expect(clippy::disallowed_methods, reason = "an example has nobody who would give it a clock")]
+    #[expect(clippy::disallowed_methods, reason = "the example is the host and supplies the clock")]
     fn now(&self) -> Timestamp {
         Timestamp::now()
     }
@@ -69,7 +69,7 @@ impl SessionEnv for Process {
         SessionOwner { tenant: "local", subject: "me" }
     }
 
-    /// Time since the program started, and a number for the program.
+    /// Time since the program started, with a fixed process number.
     fn monotonic(&self) -> ProcessInstant {
         static ORIGIN: LazyLock<(u64, Instant)> = LazyLock::new(|| {
             let mut bytes = [0; 8];
@@ -90,9 +90,9 @@ impl SessionEnv for Process {
 }
 
 fn sessions(store: &Arc<MemorySessionStore>) -> Sessions {
-    // The same key in every process, or one would not understand what the other has written down.
+    // All processes need the same key to read each other's sessions.
     let seal = Seal::new(SealKey::from_bytes([42; 32]));
-    // Short, so that nobody has to wait here; ten seconds are usual.
+    // Short, to keep the example fast. The default is ten seconds.
     let limits = Limits { lease_duration: Duration::from_millis(700), ..Limits::default() };
     Sessions::new(Arc::clone(store) as Arc<dyn SessionStore>, Arc::new(seal), limits)
 }
@@ -126,13 +126,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let working = first.respond(&Process, session, response(json!(2)));
     let killed = tokio::time::timeout(Duration::from_millis(300), working).await.is_err();
     drop(first);
-    println!("first : {}", if killed { "(killed while it reserves)" } else { "(was faster)" });
+    println!("first : {}", if killed { "(killed while reserving)" } else { "(finished first)" });
 
-    // Another one knows what was answered. As long as the first may still be alive, it only says so …
+    // The second process sees the answer. While the lease of the first is valid, it only reports the state …
     let second = sessions(&store);
     print_snapshot("second", &second.status(&Process, session).await?);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    // … and then it goes on, with the same answer and the same idempotency key.
+    // … and after that it resumes the turn, with the same answer and the same idempotency key.
     print_snapshot("second", &second.status(&Process, session).await?);
     print_snapshot("second", &second.respond(&Process, session, response(json!("yes"))).await?.snapshot);
     Ok(())

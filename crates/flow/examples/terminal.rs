@@ -1,9 +1,9 @@
-//! A conversation on a terminal, with this crate alone: `cargo run -p fluxway-flow --example terminal`
+//! A conversation on a terminal, using only this crate: `cargo run -p fluxway-flow --example terminal`
 //!
-//! A front is a loop around `advance`: show what is asked, read an answer, go on. An empty line leaves a question open or
-//! takes its default; `:back` goes back to the question before.
+//! A front end is a loop around `advance`: show the question, read an answer, continue. An empty line skips
+//! an optional question or accepts the default; `:back` returns to the previous question.
 
-#![expect(clippy::print_stdout, reason = "this is a conversation on stdout")]
+#![expect(clippy::print_stdout, reason = "the example talks to the user on stdout")]
 
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -38,26 +38,26 @@ impl Conversation for TableBooking {
             return Err(Halt::refuse("nothing was booked"));
         }
         let number = f.random()? % 1000;
-        // Here somebody who means it would book, within `f.once`.
-        Ok(format!("{name}, your table has number {number}. Wishes: {}", wishes.join(", ")))
+        // A real tool would make the booking here, inside `f.once`.
+        Ok(format!("{name}, your table is number {number}. Wishes: {}", wishes.join(", ")))
     }
 }
 
 fn check_opening_day((day, _): &(jiff::civil::Date, i64)) -> Result<(), (String, InvalidAnswer)> {
     if day.weekday() == jiff::civil::Weekday::Monday {
-        return Err(("day".to_owned(), InvalidAnswer::new("We are closed on Mondays", "Take another day")));
+        return Err(("day".to_owned(), InvalidAnswer::new("We are closed on Mondays", "Choose another day")));
     }
     Ok(())
 }
 
-/// The system's clock and randomness, and a line for each step of the conversation.
+/// Uses the system clock and system randomness, and prints a line for each step of the conversation.
 #[derive(Default)]
 struct Terminal {
     step: AtomicU32,
 }
 
 impl Env for Terminal {
-    #[expect(clippy::disallowed_methods, reason = "an example has nobody who would give it a clock")]
+    #[expect(clippy::disallowed_methods, reason = "the example is the host and supplies the clock")]
     fn now(&self) -> Timestamp {
         Timestamp::now()
     }
@@ -67,7 +67,7 @@ impl Env for Terminal {
     }
 
     fn progress(&self, progress: &flow::Progress) {
-        // A question that is asked again is no progress.
+        // Repeating a question is not progress.
         if self.step.swap(progress.current, Ordering::Relaxed) != progress.current {
             println!("\n[{} of {}] {}", progress.current, progress.total, progress.message);
         }
@@ -76,7 +76,7 @@ impl Env for Terminal {
 
 impl Entropy for Terminal {
     fn fill(&self, bytes: &mut [u8]) {
-        // A terminal can do without randomness; a server could not.
+        // A terminal can tolerate missing randomness; a server could not.
         if getrandom::fill(bytes).is_err() {
             bytes.fill(0);
         }
@@ -100,7 +100,7 @@ async fn main() -> io::Result<()> {
             Turn::Ask(asked) => match ask_fields(&asked)? {
                 TerminalInput::Answers(answers) => input = Some(answers),
                 TerminalInput::Back if journal.undo_last_answer() => {}
-                TerminalInput::Back => println!("  There is no question before this one."),
+                TerminalInput::Back => println!("  There is no previous question."),
                 TerminalInput::EndOfInput => return Ok(()),
             },
             Turn::Done(done) => {
@@ -108,22 +108,22 @@ async fn main() -> io::Result<()> {
                 return Ok(());
             }
             Turn::Halted(halt) => {
-                println!("\nIt went no further: {halt}");
+                println!("\nStopped: {halt}");
                 return Ok(());
             }
         }
     }
 }
 
-/// What somebody said to a question.
+/// The user's input for a question.
 enum TerminalInput {
     Answers(Answers),
     Back,
-    /// They have gone.
+    /// End of input.
     EndOfInput,
 }
 
-/// Asks all fields of a question, one after the other. Whether they are right is for the engine to say.
+/// Asks all fields of a question, one after the other. The engine validates the answers.
 fn ask_fields(question: &PendingQuestion) -> io::Result<TerminalInput> {
     let mut answers = Answers::new();
     for field in &question.question.fields {
@@ -144,7 +144,7 @@ fn ask_fields(question: &PendingQuestion) -> io::Result<TerminalInput> {
     Ok(TerminalInput::Answers(answers))
 }
 
-/// A text without its quotes, anything else as JSON.
+/// A string without its quotes, anything else as JSON.
 fn value_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -163,7 +163,7 @@ fn prompt_text(field: &Field) -> String {
     let hint = match (&prompt.default, &prompt.placeholder, prompt.required) {
         (Some(default), _, _) => format!(" [{}]", value_text(default)),
         (None, Some(placeholder), _) => format!(" ({placeholder})"),
-        (None, None, false) => " (may be left empty)".to_owned(),
+        (None, None, false) => " (optional)".to_owned(),
         (None, None, true) => String::new(),
     };
     format!("{}{hint}\n{options}> ", prompt.message)

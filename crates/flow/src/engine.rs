@@ -1,4 +1,4 @@
-//! Running a conversation for one turn.
+//! Runs a conversation for one turn.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,21 +10,21 @@ use serde_json::{Map, Value};
 
 use crate::{Flow, Halt, InvalidAnswer, Journal, Progress, Question, TurnContext};
 
-/// Answers by the names of their questions.
+/// Answers, keyed by the name of their question.
 pub type Answers = Map<String, Value>;
 
-/// A tool that may ask while it works, written as one straight function.
+/// A tool that can ask questions while it runs, written as one straight-line function.
 ///
-/// The function runs from the top on every turn, so between its questions it must come to the same decisions
-/// again: what it reads from outside goes through [`Flow::derive`] or [`Flow::step`], the clock and dice through
-/// [`Flow::now`] and [`Flow::random`].
+/// The function runs from the top on every turn, so it must be deterministic between its questions: read
+/// external state through [`Flow::derive`] or [`Flow::step`], the clock through [`Flow::now`], and random
+/// numbers through [`Flow::random`].
 pub trait Conversation: Send + Sync + 'static {
-    /// What the call brings along.
+    /// The arguments of the call.
     type Args: DeserializeOwned + Send;
-    /// What comes out in the end.
+    /// The result of the conversation.
     type Reply: Serialize;
 
-    /// The conversation.
+    /// Runs the conversation. Propagate every [`Halt`] with `?`.
     fn run(
         &self,
         f: &mut Flow<'_>,
@@ -32,40 +32,41 @@ pub trait Conversation: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Reply, Halt>> + Send;
 }
 
-/// Where a conversation stands after a turn.
+/// The state of a conversation after a turn.
 #[derive(Debug)]
 pub enum Turn {
-    /// It waits for an answer.
+    /// It is waiting for an answer.
     Ask(Box<PendingQuestion>),
-    /// It is done.
+    /// It completed.
     Done(FinalReply),
-    /// It came to an end before that.
+    /// It stopped without completing.
     Halted(Halt),
 }
 
-/// What came out in the end.
+/// The result of a completed conversation.
 #[derive(Clone, Debug)]
 pub struct FinalReply {
     /// The reply as JSON.
     pub reply: Box<RawValue>,
-    /// What came of it in a sentence, if the conversation says so.
+    /// A one-sentence summary of the result, if the conversation set one.
     pub summary: Option<String>,
 }
 
-/// A question, and how it came to be asked.
+/// An open question, with the problems of rejected answers and the progress so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PendingQuestion {
     /// The question.
     pub question: Question,
-    /// What was wrong with the answers that came in, by field. Empty when it is asked for the first time.
+    /// Why the submitted answers were rejected, by field. Empty when the question is asked for the first
+    /// time.
     pub problems: Vec<(String, InvalidAnswer)>,
-    /// How far the conversation is, if it says so.
+    /// The progress of the conversation, if it reports any.
     pub progress: Option<Progress>,
 }
 
-/// A conversation whose types have been forgotten, so that many can stand in one table.
+/// A type-erased [`Conversation`], so that different conversations can be kept in one table.
 pub trait DynConversation: Send + Sync {
-    /// Runs the conversation until it asks or ends. `input` answers the question that the journal ends at.
+    /// Runs the conversation until it asks or ends. `input` answers the question at which the journal ends.
     fn advance<'a>(
         &'a self,
         journal: &'a mut Journal,
@@ -88,7 +89,7 @@ impl<C: Conversation> DynConversation for C {
             };
             let mut flow = Flow::new(journal, input, context);
             let reply = self.run(&mut flow, args).await;
-            // A question that is open stays open, even if the author's code swallowed the halt.
+            // An open question stays open, even if the author's code discarded the halt.
             let (asked, end) = flow.finish();
             if let Some(asked) = asked {
                 return Turn::Ask(Box::new(asked));

@@ -1,4 +1,4 @@
-//! What the host gives a conversation: time, randomness, a place for its journal.
+//! What the host supplies to a conversation: time, randomness and a store for its journal.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,15 +10,15 @@ use serde_json::{Map, Value};
 
 use crate::{Halt, Journal};
 
-/// The environment that a conversation runs in. This crate reads no clock and draws no random numbers itself: the host
-/// implements this trait once and passes it to every turn.
+/// The environment of a conversation. This crate reads no clock and generates no random numbers itself: the
+/// host implements this trait once and passes it to every turn.
 ///
-/// Hosts that keep [sessions](crate::session) implement [`SessionEnv`](crate::session::SessionEnv) as well.
+/// Hosts that support [sessions](crate::session) also implement [`SessionEnv`](crate::session::SessionEnv).
 pub trait Env: Send + Sync {
     /// The current time.
     fn now(&self) -> Timestamp;
 
-    /// Where random numbers come from.
+    /// The source of randomness.
     fn entropy(&self) -> &dyn Entropy;
 
     /// Called whenever the conversation reports progress.
@@ -28,22 +28,25 @@ pub trait Env: Send + Sync {
 /// The call that a turn belongs to.
 #[derive(Clone, Copy)]
 pub struct TurnContext<'a> {
-    /// Identifies the conversation: the same on every turn, and no other has it.
+    /// Identifies the conversation: unique, and the same on every turn.
     pub id: &'a str,
-    /// The arguments of the call. One that is named like a question answers it, the first time it is asked.
+    /// The arguments of the call. An argument with the name of a question answers it the first time it is
+    /// asked.
     pub arguments: &'a Map<String, Value>,
-    /// What the client said about the conversation when it started it. It answers no question.
+    /// Additional data that the client passed when it started the conversation. It answers no questions.
     pub context: &'a Map<String, Value>,
     /// Time, randomness and progress.
     pub env: &'a dyn Env,
-    /// Who keeps the journal, and is asked before anything happens that cannot be undone.
+    /// Where the journal is stored. Consulted before any effect that cannot be undone.
     pub durability: Durability<'a>,
-    /// Whether the user can be asked. If not, an optional question is left open the first time it is asked.
+    /// Whether the user can be asked. If not, an optional question stays unanswered the first time it is
+    /// asked.
     pub can_ask: bool,
 }
 
 impl<'a> TurnContext<'a> {
-    /// A context for examples and tests: the clock shows the epoch, nothing is random, the journal is in memory.
+    /// A context for examples and tests: the clock shows the epoch, nothing is random, the journal is in
+    /// memory.
     pub fn for_tests(arguments: &'a Map<String, Value>) -> Self {
         static NO_CONTEXT: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
         TurnContext {
@@ -81,35 +84,36 @@ pub trait Entropy: Send + Sync {
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// What keeps the journal between turns.
+/// Where the journal is stored between turns.
 #[derive(Clone, Copy)]
 pub enum Durability<'a> {
-    /// This process alone, for as long as the conversation lasts. Nobody can go on from an older copy.
+    /// Only in this process, for as long as the conversation lasts. There is no older copy to continue from.
     InProcess,
-    /// Somebody who outlives the process.
+    /// In a store that outlives the process.
     Stored(&'a dyn JournalStore),
 }
 
-/// What a keeper says, sooner or later.
+/// The future returned by a [`JournalStore`].
 pub type JournalFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'a>>;
 
-/// Keeps a journal beyond the process that runs the conversation, and sees to it that only one goes on from it.
+/// Stores a journal beyond the lifetime of the process that runs the conversation, and ensures that only one
+/// turn continues from it.
 pub trait JournalStore: Send + Sync {
-    /// From here on nobody else may go on from where this turn began. Called before something is done; calling it again
-    /// changes nothing.
+    /// Claims the point where this turn started, so that no other turn can continue from it. Called before an
+    /// effect; calling it again has no effect.
     fn claim<'a>(&'a self, journal: &'a Journal) -> JournalFuture<'a>;
 
-    /// Writes the journal down, now. Called before and after what must not happen twice.
+    /// Saves the journal immediately. Called before and after an effect that must not be repeated.
     fn save<'a>(&'a self, journal: &'a Journal) -> JournalFuture<'a>;
 }
 
-/// How far a conversation is.
+/// The progress of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// The step that is being taken.
+    /// The current step, starting at 1.
     pub current: u32,
-    /// How many there are.
+    /// The number of steps.
     pub total: u32,
-    /// What the step is about.
+    /// A title for the current step.
     pub message: String,
 }

@@ -1,23 +1,23 @@
-//! Several questions at once.
+//! Forms: several questions asked at once.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{AnswerKind, Prompt, TypedPrompt};
 
-/// What a conversation waits for: one question, or several on one form.
+/// What a conversation is waiting for: one question, or several on one form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// What to say above the fields.
+    /// The text above the fields.
     pub message: String,
-    /// The fields without an answer. Never empty.
+    /// The unanswered fields. Never empty.
     pub fields: Vec<Field>,
 }
 
 /// One question of a form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Field {
-    /// The name of its answer, which is also the name of the argument that answers it in advance.
+    /// The name of the answer, and of the argument that answers the question in advance.
     pub name: String,
     /// The question.
     pub prompt: Prompt,
@@ -25,11 +25,11 @@ pub struct Field {
 
 /// One or several questions with typed answers: `("name", text("…"))`, or a tuple of up to five such pairs.
 pub trait Form {
-    /// The answers.
+    /// The type of the answers.
     type Answers;
     /// The questions, in the order in which they are asked.
     fn fields(self) -> Vec<Field>;
-    /// Reads answers that were checked, in the order of the questions.
+    /// Converts validated answers, in the order of the questions.
     fn read(values: &[Value]) -> Option<Self::Answers>;
 }
 

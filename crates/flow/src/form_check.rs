@@ -1,4 +1,4 @@
-//! Whether a question can be answered at all. Its author may have got it wrong, and then nobody's answer is right.
+//! Detects questions that cannot be answered because their author defined them incorrectly.
 
 use regex::RegexBuilder;
 use serde_json::Value;
@@ -6,12 +6,12 @@ use serde_json::Value;
 use crate::validate::{MAX_COMPILED_PATTERN_BYTES, MAX_PATTERN_BYTES};
 use crate::{AnswerShape, Field, Prompt, validate_answer};
 
-/// Why nobody can fill in this form, in words for its author.
+/// Why this form cannot be answered, as a message for its author.
 pub(crate) fn find_form_defect(fields: &[&Field]) -> Option<String> {
     fields.iter().enumerate().find_map(|(n, field)| {
         let is_twice = fields[..n].iter().any(|other| other.name == field.name);
         let why = if is_twice {
-            Some("is asked twice on one form".to_owned())
+            Some("appears twice on one form".to_owned())
         } else {
             find_name_defect(&field.name).or_else(|| find_prompt_defect(&field.prompt))
         };
@@ -19,7 +19,7 @@ pub(crate) fn find_form_defect(fields: &[&Field]) -> Option<String> {
     })
 }
 
-/// Answers go through models, logs of clients and histories: no place for a secret.
+/// Answers pass through models, client logs and histories, so they must not contain secrets.
 const SECRET_FIELD_NAMES: [&str; 10] = [
     "password",
     "passwd",
@@ -34,23 +34,23 @@ const SECRET_FIELD_NAMES: [&str; 10] = [
 ];
 
 fn find_name_defect(name: &str) -> Option<String> {
-    // Whole words only: a secretary is no secret.
+    // Whole words only, so that `secretary` is allowed.
     let words = format!("_{}_", name.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "_"));
     let is_secret = SECRET_FIELD_NAMES.iter().any(|secret| words.contains(&format!("_{secret}_")));
-    is_secret.then(|| "asks for a secret, which has no place in a form".to_owned())
+    is_secret.then(|| "asks for a secret, which forms must not do".to_owned())
 }
 
 fn find_prompt_defect(prompt: &Prompt) -> Option<String> {
     find_shape_defect(&prompt.shape).or_else(|| {
         let invalid =
             validate_answer(prompt, prompt.default.as_ref().filter(|default| !default.is_null())?).err()?;
-        Some(format!("has a default that is no answer to it ({})", invalid.error))
+        Some(format!("has an invalid default ({})", invalid.error))
     })
 }
 
 fn find_shape_defect(shape: &AnswerShape) -> Option<String> {
     let order = |fits: bool, min: &dyn std::fmt::Display, max: &dyn std::fmt::Display| {
-        (!fits).then(|| format!("wants at least {min} and at most {max}"))
+        (!fits).then(|| format!("has a minimum of {min} and a maximum of {max}"))
     };
     match shape {
         AnswerShape::Text { min, max, pattern } => order(min <= max, min, max).or_else(|| {
@@ -68,12 +68,12 @@ fn find_shape_defect(shape: &AnswerShape) -> Option<String> {
 }
 
 fn describe_bad_pattern(pattern: &str) -> String {
-    format!("has a pattern that is broken or too large: {}", pattern.chars().take(80).collect::<String>())
+    format!("has an invalid or oversized pattern: {}", pattern.chars().take(80).collect::<String>())
 }
 
 fn find_options_defect(options: &[(String, String)], several: bool) -> Option<String> {
     if options.is_empty() && !several {
-        return Some("has nothing to choose from".to_owned());
+        return Some("has no options".to_owned());
     }
     let twice =
         options.iter().enumerate().find(|(n, (value, _))| options[..*n].iter().any(|(v, _)| v == value));
@@ -82,10 +82,10 @@ fn find_options_defect(options: &[(String, String)], several: bool) -> Option<St
 
 fn find_schema_defect(schema: &Value) -> Option<String> {
     let error = jsonschema::validator_for(schema).err()?;
-    Some(format!("has a broken schema: {}", error.to_string().chars().take(200).collect::<String>()))
+    Some(format!("has an invalid schema: {}", error.to_string().chars().take(200).collect::<String>()))
 }
 
-/// The pattern of a question, which is for the whole answer; `None` if it is broken or too large.
+/// Compiles a pattern so that it must match the whole answer; `None` if it is invalid or too large.
 pub(crate) fn compile_pattern(pattern: &str) -> Option<regex::Regex> {
     let whole = format!("^(?:{pattern})$");
     let mut builder = RegexBuilder::new(&whole);
@@ -102,35 +102,32 @@ mod tests {
     use crate::{choice, choices, confirm, custom, date, integer, number, text};
 
     #[test]
-    #[expect(clippy::reversed_empty_ranges, reason = "that is what is tested")]
+    #[expect(clippy::reversed_empty_ranges, reason = "the test needs invalid ranges")]
     fn unanswerable_questions_are_reported() {
         let field = |prompt: Prompt| Field { name: "q".to_owned(), prompt };
         let none: [(&str, &str); 0] = [];
         for (prompt, expected) in [
-            (text("?").length(5..=3).into(), "wants at least 5 and at most 3"),
-            (text("?").pattern("(").into(), "has a pattern that is broken or too large: ("),
+            (text("?").length(5..=3).into(), "has a minimum of 5 and a maximum of 3"),
+            (text("?").pattern("(").into(), "has an invalid or oversized pattern: ("),
             (
                 text("?").pattern("(a{1000}){1000}").into(),
-                "has a pattern that is broken or too large: (a{1000}){1000}",
+                "has an invalid or oversized pattern: (a{1000}){1000}",
             ),
-            (number("?").within(1.5..=1.0).into(), "wants at least 1.5 and at most 1"),
-            (number("?").within(f64::NAN..=1.0).into(), "wants at least NaN and at most 1"),
-            (integer("?").within(2..=1).into(), "wants at least 2 and at most 1"),
-            (integer("?").at_least(9).at_most(8).into(), "wants at least 9 and at most 8"),
+            (number("?").within(1.5..=1.0).into(), "has a minimum of 1.5 and a maximum of 1"),
+            (number("?").within(f64::NAN..=1.0).into(), "has a minimum of NaN and a maximum of 1"),
+            (integer("?").within(2..=1).into(), "has a minimum of 2 and a maximum of 1"),
+            (integer("?").at_least(9).at_most(8).into(), "has a minimum of 9 and a maximum of 8"),
             (
                 date("?").not_before(day(2026, 2, 1)).not_after(day(2026, 1, 1)).into(),
-                "wants at least 2026-02-01 and at most 2026-01-01",
+                "has a minimum of 2026-02-01 and a maximum of 2026-01-01",
             ),
-            (choice("?", none).into(), "has nothing to choose from"),
+            (choice("?", none).into(), "has no options"),
             (choice("?", [("a", "A"), ("b", "B"), ("a", "C")]).into(), "has the option `a` twice"),
             (choices("?", [("a", "A"), ("a", "A")]).into(), "has the option `a` twice"),
-            (
-                confirm("?").default("perhaps").into(),
-                "has a default that is no answer to it (That is neither yes nor no)",
-            ),
+            (confirm("?").default("perhaps").into(), "has an invalid default (That is neither yes nor no)"),
             (
                 choice("?", [("a", "A")]).default("b").optional().into(),
-                "has a default that is no answer to it (That is not one of the options)",
+                "has an invalid default (That is not one of the options)",
             ),
         ] {
             let found = find_form_defect(&[&field(prompt)]).unwrap();
@@ -143,11 +140,11 @@ mod tests {
         let secretary = Field { name: "secretary".to_owned(), prompt: text("?").into() };
         assert_eq!(find_form_defect(&[&secretary]), None);
         let broken = find_form_defect(&[&field(custom("?", json!({ "type": 7 })).into())]).unwrap();
-        assert!(broken.contains("has a broken schema"), "{broken}");
+        assert!(broken.contains("has an invalid schema"), "{broken}");
         let twice = field(confirm("?").into());
         assert_eq!(
             find_form_defect(&[&twice, &twice]).unwrap(),
-            "the question `q` cannot be asked: it is asked twice on one form"
+            "the question `q` cannot be asked: it appears twice on one form"
         );
         for fine in [
             text("?").length(3..=3).pattern("[a-z]+").default("abc").into(),

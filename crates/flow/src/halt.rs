@@ -1,4 +1,4 @@
-//! Why a conversation stopped before its end.
+//! Why a conversation stopped before it completed.
 
 use std::error::Error;
 use std::fmt;
@@ -6,62 +6,64 @@ use std::sync::Arc;
 
 use crate::InvalidAnswer;
 
-/// Why a conversation stopped before its end. Hand it on with `?`.
+/// Why a conversation stopped before it completed. Propagate it with `?`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Halt {
-    /// A question is open; the engine takes it from here.
+    /// A question is open. The engine handles this case.
     #[error("waiting for an answer")]
     Suspended,
-    /// The tool itself says no, in its own words.
+    /// The tool refused, with a message for the user.
     #[error("{0}")]
     Refused(String),
-    /// Something that the tool uses says no. Whoever runs the conversation may know the error, and what it means.
+    /// An operation of the tool failed. The host can downcast the error if it knows the type.
     #[error("{0}")]
     Failed(HaltCause),
-    /// An argument was given for a question and does not answer it.
+    /// The argument for a question is not a valid answer.
     #[error("`{name}`: {invalid}")]
     InvalidArgument {
-        /// The argument.
+        /// The name of the argument.
         name: String,
         /// What is wrong with it.
         invalid: InvalidAnswer,
     },
-    /// Something that an earlier answer was based on is different now.
-    #[error("`{key}` is no longer what it was when the question was asked; start again")]
+    /// A derived value that an earlier answer relied on has changed.
+    #[error("`{key}` has changed since the question was asked; start again")]
     DerivedValueChanged {
-        /// What was derived.
+        /// The key of the derived value.
         key: String,
     },
-    /// A previous run began something that must not happen twice, and nobody knows whether it did.
-    #[error("`{key}` was begun and its outcome is not known; check before you start again")]
+    /// A previous run started an effect that must not be repeated, and its outcome is unknown.
+    #[error(
+        "the step `{key}` was started, but its outcome is unknown; check whether it took effect before you start again"
+    )]
     OutcomeUnknown {
-        /// What was begun.
+        /// The key of the effect.
         key: String,
     },
-    /// The code of the conversation is not the code that wrote the journal.
-    #[error("this conversation was changed while it was under way (`{key}`); start again")]
+    /// The code of the conversation does not match the journal.
+    #[error("the tool was changed during this conversation (at `{key}`); start again")]
     CodeChanged {
-        /// Where the two part.
+        /// The first key that differs.
         key: String,
     },
-    /// A question that must not be asked, or that nobody can answer: its author got it wrong.
+    /// The author defined a question that must not be asked or that cannot be answered.
     #[error("{0}")]
     InvalidPrompt(String),
     /// The code of the conversation panicked.
-    #[error("the tool failed from within")]
+    #[error("the tool panicked")]
     Panicked,
-    /// The conversation has become too long to keep.
+    /// The journal exceeds its size limit.
     #[error("the conversation is too long; start again")]
     TooLong,
-    /// Somebody else went on from the same point, and was first.
-    #[error("the conversation has gone on elsewhere in the meantime")]
+    /// Another turn continued from the same point first.
+    #[error("another request has already continued this conversation; use its newest state, or start again")]
     Superseded,
-    /// What keeps the journal cannot be reached. What was done so far may have to be looked after.
-    #[error("the state of the conversation cannot be kept at the moment; try again")]
+    /// The journal store is unavailable. Effects performed in this turn may need manual cleanup.
+    #[error("the conversation cannot be saved at the moment; try again")]
     StoreUnavailable(HaltCause),
 }
 
-/// An error of somebody else. Two are the same if they say the same.
+/// The error behind a [`Halt`]. Two causes are equal if their messages are equal.
 #[derive(Clone, Debug)]
 pub struct HaltCause {
     kind: &'static str,
@@ -69,12 +71,12 @@ pub struct HaltCause {
 }
 
 impl HaltCause {
-    /// The error itself, for logs.
+    /// Returns the underlying error, for logging.
     pub fn into_error(self) -> Arc<dyn Error + Send + Sync> {
         self.error
     }
 
-    /// The error, for whoever knows its type.
+    /// Returns the underlying error if it is an `E`.
     pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
         self.error.downcast_ref()
     }
@@ -95,7 +97,7 @@ impl PartialEq for HaltCause {
 impl Eq for HaltCause {}
 
 impl Halt {
-    /// The tool says no, in words for the person who asked.
+    /// Refuses with a message for the user.
     ///
     /// ```
     /// let halt = flow::Halt::refuse("there are no seats left on that day");
@@ -106,17 +108,17 @@ impl Halt {
         Self::Refused(why.into())
     }
 
-    /// What the tool uses says no; `kind` is a stable name for programs.
+    /// Stops because of `error`; `kind` is a stable machine-readable name.
     pub fn from_error(kind: &'static str, error: impl Error + Send + Sync + 'static) -> Self {
         Self::Failed(HaltCause { kind, error: Arc::new(error) })
     }
 
-    /// What keeps the journal cannot be reached, because of this.
+    /// Stops because the journal store is unavailable.
     pub fn store_unavailable(error: impl Error + Send + Sync + 'static) -> Self {
         Self::StoreUnavailable(HaltCause { kind: "store_unavailable", error: Arc::new(error) })
     }
 
-    /// A stable name for programs.
+    /// A stable machine-readable name.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Suspended | Self::Panicked => "internal",

@@ -1,9 +1,10 @@
-//! What happened in a conversation so far.
+//! The record of a conversation so far.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The recorded half of a conversation. Replaying its code against this gives the same state again.
+/// The recorded answers and effects of a conversation. Replaying its code against the journal restores its
+/// state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Journal {
@@ -11,22 +12,22 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The most entries that a journal takes.
+    /// Maximum number of entries in a journal.
     pub const MAX_ENTRIES: usize = 1000;
-    /// The most bytes that recorded values take together.
+    /// Maximum total size of the recorded values, in bytes.
     pub const MAX_BYTES: usize = 1024 * 1024;
 
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// How many questions have been answered.
+    /// The number of answered questions.
     pub fn answer_count(&self) -> usize {
         self.entries.iter().filter(|entry| entry.is_answer()).count()
     }
 
-    /// Goes back to before the last answer, as if it had not been given. `false` if there is none, or if something has
-    /// happened since that must not happen twice.
+    /// Removes the last answer and everything recorded after it. Returns `false`, and changes nothing, if
+    /// there is no answer or if an effect that must not be repeated was started after it.
     pub fn undo_last_answer(&mut self) -> bool {
         let is_final =
             |entry: &JournalEntry| matches!(entry.mark.act, JournalEvent::Started | JournalEvent::Finished);
@@ -49,7 +50,7 @@ impl Journal {
     }
 }
 
-/// About as many bytes as the value takes, without writing it down.
+/// The approximate size of the value in bytes, without serializing it.
 pub(crate) fn approximate_json_bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
@@ -61,7 +62,7 @@ pub(crate) fn approximate_json_bytes(value: &Value) -> usize {
     }
 }
 
-/// One thing that happened.
+/// One recorded event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct JournalEntry {
     #[serde(rename = "m")]
@@ -76,39 +77,40 @@ impl JournalEntry {
     }
 }
 
-/// What identifies a thing that happened. Wording is not part of it, so texts may change under a live conversation.
+/// Identifies an event. The wording of a question is not part of it, so messages may change while a
+/// conversation is in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct JournalKey {
     #[serde(rename = "a")]
     pub(crate) act: JournalEvent,
     #[serde(rename = "k")]
     pub(crate) key: String,
-    /// The how-manieth of this act and key, for questions in loops.
+    /// Counts events of the same kind and key, to tell apart questions asked in a loop.
     #[serde(rename = "n", default, skip_serializing_if = "is_zero")]
     pub(crate) occurrence: u32,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "required by serde's `skip_serializing_if`")]
 fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-/// The kind of thing that happened.
+/// The kind of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum JournalEvent {
-    /// A question was answered; the kind of answer.
+    /// A question was answered; contains the kind of answer.
     Answer(String),
-    /// Something was computed; its digest is kept.
+    /// A value was computed; only its digest is recorded.
     Derived,
-    /// Something was done that may be done again.
+    /// A repeatable effect was performed.
     Step,
-    /// Something that must not be done twice was begun …
+    /// An effect that must not be repeated was started …
     Started,
-    /// … and came to its end.
+    /// … and finished.
     Finished,
     /// The clock was read.
     Now,
-    /// A random number was drawn.
+    /// A random number was generated.
     Random,
 }

@@ -1,11 +1,12 @@
-//! Interactive tools: a conversation is written as one straight async function, and survives restarts.
+//! Interactive tools: a conversation is written as one straight-line async function and survives restarts.
 //!
-//! There is no live future to keep. [`DynConversation::advance`] runs the function from the top against a [`Journal`]
-//! of what was answered before; the first question without an answer suspends it and comes back as
-//! [`Turn::Ask`]. Whoever holds the journal (a connection, a database, a [sealed token](Seal)) can go on later,
-//! elsewhere, in another process.
+//! No future stays alive between turns. [`DynConversation::advance`] runs the function from the top against a
+//! [`Journal`] of earlier answers; the first question without an answer suspends it and is returned as
+//! [`Turn::Ask`]. The journal can be stored anywhere (a connection, a database, a [sealed token](Seal)), so
+//! the conversation can continue later and in another process.
 //!
-//! This crate knows no wire, reads no clock and draws no randomness: the host brings them as an [`Env`].
+//! This crate implements no protocol, reads no clock and generates no randomness: the host supplies all of
+//! these as an [`Env`].
 //!
 //! ```
 //! use flow::{Conversation, DynConversation, Flow, Halt, Journal, Turn, TurnContext, confirm, text};
@@ -38,6 +39,8 @@
 //! # });
 //! ```
 
+#![warn(missing_docs)]
+
 mod engine;
 mod env;
 mod form;
@@ -67,7 +70,7 @@ pub use seal::{Seal, SealError, SealKey, TokenBinding};
 pub use simulate::simulate;
 pub use validate::{InvalidAnswer, validate_answer};
 
-/// The code of the guide for authors, which is run with the examples.
+/// Runs the code blocks of the author guide as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/interactive-tools.md")]
 struct AuthorGuideDoctests;

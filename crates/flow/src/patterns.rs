@@ -1,12 +1,12 @@
-//! Ways to ask that come up again and again.
+//! Common patterns for asking questions.
 
 use crate::{Flow, Halt, InvalidAnswer, choice};
 
-/// Finds out which of several is meant: asks if there are several, takes the only one without asking, refuses if there is
-/// none. The candidates, as (value, label), must be the same on every turn: what they are read from goes through
-/// [`Flow::derive`] or [`Flow::step`].
+/// Determines which of several candidates is meant: asks if there is more than one, returns the only one
+/// without asking, and refuses if there is none. The candidates, as (value, label), must be the same on every
+/// turn: read them through [`Flow::derive`] or [`Flow::step`].
 ///
-/// An argument of that name is held against the candidates, also if there is only one.
+/// An argument named `key` is checked against the candidates, even if there is only one.
 ///
 /// ```
 /// # use flow::{Answers, Conversation, Flow, Halt, Turn, patterns::clarify, simulate};
@@ -27,7 +27,7 @@ use crate::{Flow, Halt, InvalidAnswer, choice};
 ///
 /// # futures_util::FutureExt::now_or_never(async {
 /// let Turn::Halted(halt) = simulate(&Open(vec![]), json!({}), []).await else { panic!() };
-/// assert_eq!(halt.to_string(), "there is nothing that `path` could be");
+/// assert_eq!(halt.to_string(), "no candidates for `path`");
 ///
 /// let Turn::Done(done) = simulate(&Open(vec!["a"]), json!({}), []).await else { panic!() };
 /// assert_eq!(done.reply.get(), r#""opened a""#);
@@ -45,15 +45,16 @@ pub async fn clarify<V: Into<String>, L: Into<String>>(
     let mut candidates: Vec<(String, String)> =
         candidates.into_iter().map(|(value, label)| (value.into(), label.into())).collect();
     match candidates.len() {
-        0 => Err(Halt::refuse(format!("there is nothing that `{key}` could be"))),
+        0 => Err(Halt::refuse(format!("no candidates for `{key}`"))),
         1 if !f.has_argument(key) => Ok(candidates.swap_remove(0).0),
         _ => f.ask(key, choice(message, candidates)).await,
     }
 }
 
-/// The steps of a longer conversation, which it counts as it goes. Whoever waits sees `Dates`, 2 of 3.
+/// Counts the steps of a longer conversation and reports them as progress, such as `Dates`, 2 of 3.
 ///
-/// Going back and skipping need no code: a session does both when a response says so in `metadata.action`.
+/// Going back and skipping need no code: a session does both when a response asks for it in
+/// `metadata.action`.
 ///
 /// ```
 /// use flow::patterns::StepCounter;
@@ -79,7 +80,7 @@ pub async fn clarify<V: Into<String>, L: Into<String>>(
 ///     }
 /// }
 ///
-/// // What the host brings: who calls, and its tools. The clock, randomness and timers are left out here.
+/// // What the host supplies: the caller and the tools. The clock, randomness and timers are hidden here.
 /// struct Host;
 ///
 /// impl SessionEnv for Host {
@@ -116,7 +117,7 @@ pub async fn clarify<V: Into<String>, L: Into<String>>(
 ///
 /// sessions.respond(&Host, session, say("Oslo")).await?;
 /// sessions.respond(&Host, session, act("skip")).await?; // the default
-/// let end = sessions.respond(&Host, session, act("skip")).await?.snapshot.session; // it may be left open
+/// let end = sessions.respond(&Host, session, act("skip")).await?.snapshot.session; // optional
 /// assert_eq!(end.result(), Some(&json!("Oslo for 7 days, no wishes")));
 /// # Ok::<_, flow::session::SessionError>(()) }).unwrap().unwrap();
 /// ```
@@ -127,12 +128,12 @@ pub struct StepCounter {
 }
 
 impl StepCounter {
-    /// These, in this order.
+    /// Creates a counter for the steps with these titles, in this order.
     pub fn new<T: Into<String>>(titles: impl IntoIterator<Item = T>) -> Self {
         Self { titles: titles.into_iter().map(Into::into).collect(), completed: 0 }
     }
 
-    /// The next step begins. After the last one this changes nothing.
+    /// Starts the next step and reports it. Does nothing after the last step.
     pub fn next(&mut self, f: &mut Flow<'_>) {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         if let Some(title) = self.titles.get(self.completed) {
@@ -142,7 +143,8 @@ impl StepCounter {
     }
 }
 
-/// A test for [`Flow::ask_until`]: the answer is one of these words. For a typo the nearest of them is suggested.
+/// A check for [`Flow::ask_until`]: the answer must be one of these words. For a typo, the closest word is
+/// suggested.
 ///
 /// ```
 /// # use flow::{Answers, Conversation, Flow, Halt, Turn, patterns::known_word, simulate, text};
@@ -159,7 +161,7 @@ impl StepCounter {
 /// # }
 /// # futures_util::FutureExt::now_or_never(async {
 /// # let Turn::Ask(asked) = simulate(&Fly, json!({}), [json!({ "city": "lisbin" })]).await else { panic!() };
-/// assert_eq!(asked.problems[0].1.to_string(), "lisbin is not known here. Did you mean Lisbon?");
+/// assert_eq!(asked.problems[0].1.to_string(), "`lisbin` is unknown. Did you mean Lisbon?");
 /// # }).unwrap();
 /// ```
 pub fn known_word<'w>(known: &'w [&'w str]) -> impl Fn(&String) -> Result<(), InvalidAnswer> + 'w {
@@ -169,14 +171,16 @@ pub fn known_word<'w>(known: &'w [&'w str]) -> impl Fn(&String) -> Result<(), In
         }
         let suggestion = match closest_match(word, known.iter().copied()) {
             Some(near) => format!("Did you mean {near}?"),
-            None => format!("Known are {}", known.iter().take(12).copied().collect::<Vec<_>>().join(", ")),
+            None => {
+                format!("Choose one of {}", known.iter().take(12).copied().collect::<Vec<_>>().join(", "))
+            }
         };
         let word: String = word.chars().take(40).collect();
-        Err(InvalidAnswer::new(format!("{word} is not known here"), suggestion))
+        Err(InvalidAnswer::new(format!("`{word}` is unknown"), suggestion))
     }
 }
 
-/// The word that was probably meant: at most a third of it is different. Capital letters make no difference.
+/// The word that was probably meant: at most a third of its characters differ. Ignores case.
 ///
 /// ```
 /// use flow::patterns::closest_match;
@@ -195,10 +199,10 @@ pub fn closest_match<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -
     measured.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
 }
 
-/// The longest word that is compared, so that comparing costs little whatever is typed.
+/// Longer words are not compared, which bounds the cost for arbitrary input.
 const MAX_WORD_CHARS: usize = 64;
 
-/// How many letters have to be put in, left out or replaced to get from one to the other.
+/// The Levenshtein distance: how many characters have to be inserted, deleted or replaced.
 fn edit_distance(one: &[char], other: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (n, decoded) in one.iter().enumerate() {
@@ -275,23 +279,23 @@ mod tests {
 
     #[test]
     fn clarify_asks_only_if_several_candidates_remain() {
-        assert_eq!(simulate_to_text(&[], json!({}), &[]), "there is nothing that `which` could be");
+        assert_eq!(simulate_to_text(&[], json!({}), &[]), "no candidates for `which`");
         assert_eq!(simulate_to_text(&["a"], json!({}), &[]), "ask word");
         assert_eq!(simulate_to_text(&["a"], json!({ "which": "a" }), &[]), "ask word");
         let refused = "`which`: That is not one of the options. Choose one of a";
         assert_eq!(
             simulate_to_text(&["a"], json!({ "which": "b" }), &[]),
             refused,
-            "what was said is not overruled"
+            "an explicit argument is not overruled"
         );
         assert_eq!(simulate_to_text(&["a", "b"], json!({}), &[]), "ask which");
         let wrong = "ask which !That is not one of the options. Choose one of a, b";
         assert_eq!(simulate_to_text(&["a", "b"], json!({}), &[json!({ "which": "c" })]), wrong);
         let answers = [json!({ "which": "b" }), json!({ "word": "mo" }), json!({ "word": "no" })];
         assert_eq!(simulate_to_text(&["a", "b"], json!({}), &answers[..1]), "ask word");
-        let known = "ask word !mo is not known here. Known are yes, no";
+        let known = "ask word !`mo` is unknown. Choose one of yes, no";
         assert_eq!(simulate_to_text(&["a", "b"], json!({}), &answers[..2]), known);
         assert_eq!(simulate_to_text(&["a", "b"], json!({}), &answers), r#"["b","no"]"#);
-        assert_eq!(simulate_to_text(&[], json!([]), &[]), "the arguments of a conversation are an object");
+        assert_eq!(simulate_to_text(&[], json!([]), &[]), "the arguments must be a JSON object");
     }
 }

@@ -1,4 +1,4 @@
-//! Questions, and what counts as an answer to each.
+//! Questions, and which answers each of them accepts.
 
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -7,46 +7,48 @@ use jiff::civil;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A question as data: what every front needs to show it and what [`validate_answer`](crate::validate_answer) needs to judge it.
+/// A question as data: everything a front end needs to show it and
+/// [`validate_answer`](crate::validate_answer) needs to validate the answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prompt {
-    /// What to say.
+    /// The text of the question.
     pub message: String,
-    /// What to show in an empty field.
+    /// Placeholder for an empty field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<String>,
-    /// What an empty answer means.
+    /// The value of an empty answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// Whether an empty answer without a default is refused.
+    /// Whether an empty answer is rejected if there is no default.
     pub required: bool,
-    /// What kind of answer is wanted.
+    /// The kind of answer that is expected.
     pub shape: AnswerShape,
 }
 
-/// The seven kinds of answers and their bounds.
+/// The seven kinds of answers and their limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the field names are self-explanatory")]
 pub enum AnswerShape {
-    /// Text; lengths in characters.
+    /// A string; lengths are in characters.
     Text { min: usize, max: usize, pattern: Option<String> },
     /// One of the options, or several: (value, label).
     Choice { options: Vec<(String, String)>, several: bool },
     /// Yes or no.
     Confirm,
-    /// A number, whole or not.
+    /// A number, or only an integer if `whole` is set.
     Number { min: Option<f64>, max: Option<f64>, whole: bool },
-    /// A day of the calendar.
+    /// A calendar date.
     Date { min: Option<civil::Date>, max: Option<civil::Date> },
-    /// A file: a path beneath the root, or its content.
+    /// A file: a path inside the root, or its content.
     File { max_bytes: usize },
-    /// Anything that fits a JSON schema.
+    /// Any value that matches a JSON schema.
     Custom { schema: Value },
 }
 
 impl AnswerShape {
-    /// A name for this kind, which the journal keeps: the identity of a question, unlike its wording.
+    /// The name of this kind. The journal records it, because the kind identifies a question and its wording
+    /// does not.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Text { .. } => "text",
@@ -69,11 +71,11 @@ pub struct TypedPrompt<K> {
     kind: PhantomData<fn() -> K>,
 }
 
-/// A kind of question: what a checked answer becomes.
+/// A kind of question, which determines the Rust type of its answer.
 pub trait AnswerKind {
     /// The Rust type of an answer.
     type Answer;
-    /// Reads an answer that [`validate_answer`](crate::validate_answer) has accepted.
+    /// Converts an answer that [`validate_answer`](crate::validate_answer) has accepted.
     fn read(value: &Value) -> Option<Self::Answer>;
 }
 
@@ -90,11 +92,11 @@ macro_rules! answer_kinds {
 }
 
 answer_kinds! {
-    /// Text.
+    /// A string.
     Text -> String, |v: &Value| v.as_str().map(str::to_owned);
-    /// One of several.
+    /// One of several options.
     Choice -> String, |v: &Value| v.as_str().map(str::to_owned);
-    /// Any of several.
+    /// Any number of options.
     Choices -> Vec<String>, |v: &Value| v.as_array()?.iter().map(|v| Some(v.as_str()?.to_owned())).collect();
     /// Yes or no.
     Confirm -> bool, Value::as_bool;
@@ -102,15 +104,15 @@ answer_kinds! {
     Number -> f64, Value::as_f64;
     /// A whole number.
     Integer -> i64, Value::as_i64;
-    /// A day.
+    /// A calendar date.
     Date -> civil::Date, |v: &Value| v.as_str()?.parse().ok();
     /// A file.
     File -> FileAnswer, FileAnswer::read;
-    /// Anything that fits the schema.
+    /// Any value that matches the schema.
     Custom -> Value, |v: &Value| Some(v.clone());
 }
 
-/// A question that may be left open.
+/// The kind of a question that may stay unanswered.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionalAnswer<K>(PhantomData<fn() -> K>);
 
@@ -121,16 +123,17 @@ impl<K: AnswerKind> AnswerKind for OptionalAnswer<K> {
     }
 }
 
-/// The answer to a question for a file.
+/// The answer to a question that asks for a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileAnswer {
-    /// A path beneath the root. That it really is there is for whoever opens it to see.
+    /// A path inside the root. Code that opens the file must check that it exists and follows no link out of
+    /// the root.
     Path(String),
     /// The content itself.
     Content {
-        /// What the file is called.
+        /// The name of the file.
         name: String,
-        /// What is in it.
+        /// The content of the file.
         text: String,
     },
 }
@@ -156,20 +159,20 @@ fn typed_prompt<K>(message: impl Into<String>, shape: AnswerShape) -> TypedPromp
     TypedPrompt { prompt, kind: PhantomData }
 }
 
-/// Asks for text of 1 to 4,096 characters.
+/// Asks for a string of 1 to 4,096 characters.
 ///
 /// ```
 /// # use flow::{Prompt, validate_answer, text};
 /// # use serde_json::json;
 /// let ask: Prompt = text("Your name?").length(1..=40).pattern("[A-Z].*").placeholder("Ada").into();
 /// assert_eq!(validate_answer(&ask, &json!("Ada")), Ok(json!("Ada")));
-/// assert_eq!(validate_answer(&ask, &json!("ada")).unwrap_err().error, "That does not have the right format");
+/// assert_eq!(validate_answer(&ask, &json!("ada")).unwrap_err().error, "That does not match the required format");
 /// ```
 pub fn text(message: impl Into<String>) -> TypedPrompt<Text> {
     typed_prompt(message, AnswerShape::Text { min: 1, max: 4096, pattern: None })
 }
 
-/// Asks for one of the options, given as (value, label).
+/// Asks for one of the options, as (value, label).
 ///
 /// ```
 /// # use flow::{Prompt, validate_answer, choice};
@@ -186,12 +189,12 @@ pub fn choice<V: Into<String>, L: Into<String>>(
     typed_prompt(message, AnswerShape::Choice { options: collect_options(options), several: false })
 }
 
-/// Asks for any of the options, given as (value, label).
+/// Asks for any number of the options, as (value, label).
 ///
 /// ```
 /// # use flow::{Prompt, validate_answer, choices};
 /// # use serde_json::json;
-/// let ask: Prompt = choices("What on it?", [("ham", "Ham"), ("egg", "Egg")]).into();
+/// let ask: Prompt = choices("Which toppings?", [("ham", "Ham"), ("egg", "Egg")]).into();
 /// assert_eq!(validate_answer(&ask, &json!(["egg", "ham"])), Ok(json!(["egg", "ham"])));
 /// assert_eq!(validate_answer(&ask, &json!("ham, egg")), Ok(json!(["ham", "egg"])));
 /// ```
@@ -202,7 +205,7 @@ pub fn choices<V: Into<String>, L: Into<String>>(
     typed_prompt(message, AnswerShape::Choice { options: collect_options(options), several: true })
 }
 
-/// Asks yes or no.
+/// Asks for yes or no.
 ///
 /// ```
 /// # use flow::{Prompt, validate_answer, confirm};
@@ -222,7 +225,7 @@ pub fn confirm(message: impl Into<String>) -> TypedPrompt<Confirm> {
 /// # use serde_json::json;
 /// let ask: Prompt = number("How much?").within(0.0..=1000.0).into();
 /// assert_eq!(validate_answer(&ask, &json!("12.5")), Ok(json!(12.5)));
-/// assert_eq!(validate_answer(&ask, &json!(-1)).unwrap_err().to_string(), "That is out of range. Give a number from 0 to 1000");
+/// assert_eq!(validate_answer(&ask, &json!(-1)).unwrap_err().to_string(), "That is out of range. Enter a number from 0 to 1000");
 /// ```
 pub fn number(message: impl Into<String>) -> TypedPrompt<Number> {
     typed_prompt(message, AnswerShape::Number { min: None, max: None, whole: false })
@@ -241,7 +244,7 @@ pub fn integer(message: impl Into<String>) -> TypedPrompt<Integer> {
     typed_prompt(message, AnswerShape::Number { min: None, max: None, whole: true })
 }
 
-/// Asks for a day of the calendar.
+/// Asks for a calendar date.
 ///
 /// ```
 /// # use flow::{Prompt, validate_answer, date};
@@ -269,7 +272,7 @@ pub fn file(message: impl Into<String>) -> TypedPrompt<File> {
     typed_prompt(message, AnswerShape::File { max_bytes: 256 * 1024 })
 }
 
-/// Asks for anything that fits a JSON schema.
+/// Asks for any value that matches a JSON schema.
 ///
 /// ```
 /// # use flow::{Prompt, validate_answer, custom};
@@ -290,7 +293,7 @@ fn collect_options<V: Into<String>, L: Into<String>>(
 }
 
 impl<K> TypedPrompt<K> {
-    /// What an empty answer means. It is checked like any other answer.
+    /// Sets the value of an empty answer. It is validated like any other answer.
     ///
     /// ```
     /// # use flow::{Prompt, validate_answer, integer};
@@ -304,19 +307,19 @@ impl<K> TypedPrompt<K> {
         self
     }
 
-    /// What to show in an empty field.
+    /// Sets the placeholder for an empty field.
     #[must_use]
     pub fn placeholder(mut self, text: impl Into<String>) -> Self {
         self.prompt.placeholder = Some(text.into());
         self
     }
 
-    /// Lets the question be left open.
+    /// Allows the question to stay unanswered.
     ///
     /// ```
     /// # use flow::{Prompt, validate_answer, text};
     /// # use serde_json::json;
-    /// let ask: Prompt = text("Anything else?").length(1..=200).optional().into(); // bounds first
+    /// let ask: Prompt = text("Anything else?").length(1..=200).optional().into(); // set the limits first
     /// assert_eq!(validate_answer(&ask, &json!("")), Ok(json!(null)));
     /// ```
     #[must_use]
@@ -327,7 +330,7 @@ impl<K> TypedPrompt<K> {
 }
 
 impl TypedPrompt<Text> {
-    /// Bounds the length, in characters.
+    /// Limits the length, in characters.
     #[must_use]
     pub fn length(mut self, range: RangeInclusive<usize>) -> Self {
         if let AnswerShape::Text { min, max, .. } = &mut self.prompt.shape {
@@ -336,7 +339,7 @@ impl TypedPrompt<Text> {
         self
     }
 
-    /// Wants the whole text to match. Linear in time whatever the pattern.
+    /// Requires the whole string to match. Matching takes linear time for any pattern.
     #[must_use]
     pub fn pattern(mut self, regex: impl Into<String>) -> Self {
         if let AnswerShape::Text { pattern, .. } = &mut self.prompt.shape {
@@ -347,19 +350,19 @@ impl TypedPrompt<Text> {
 }
 
 impl TypedPrompt<Number> {
-    /// Bounds the number.
+    /// Limits the number to a range.
     #[must_use]
     pub fn within(self, range: RangeInclusive<f64>) -> Self {
         self.at_least(*range.start()).at_most(*range.end())
     }
 
-    /// Wants this number or a larger one.
+    /// Sets the minimum.
     #[must_use]
     pub fn at_least(self, low: f64) -> Self {
         self.with_bounds(Some(low), None)
     }
 
-    /// Wants this number or a smaller one.
+    /// Sets the maximum.
     #[must_use]
     pub fn at_most(self, high: f64) -> Self {
         self.with_bounds(None, Some(high))
@@ -367,19 +370,19 @@ impl TypedPrompt<Number> {
 }
 
 impl TypedPrompt<Integer> {
-    /// Bounds the number.
+    /// Limits the number to a range.
     #[must_use]
     pub fn within(self, range: RangeInclusive<i32>) -> Self {
         self.at_least(*range.start()).at_most(*range.end())
     }
 
-    /// Wants this number or a larger one.
+    /// Sets the minimum.
     #[must_use]
     pub fn at_least(self, low: i32) -> Self {
         self.with_bounds(Some(low.into()), None)
     }
 
-    /// Wants this number or a smaller one.
+    /// Sets the maximum.
     #[must_use]
     pub fn at_most(self, high: i32) -> Self {
         self.with_bounds(None, Some(high.into()))
@@ -396,7 +399,7 @@ impl<K> TypedPrompt<K> {
 }
 
 impl TypedPrompt<Date> {
-    /// Wants this day or a later one.
+    /// Sets the earliest date.
     #[must_use]
     pub fn not_before(mut self, day: civil::Date) -> Self {
         if let AnswerShape::Date { min, .. } = &mut self.prompt.shape {
@@ -405,7 +408,7 @@ impl TypedPrompt<Date> {
         self
     }
 
-    /// Wants this day or an earlier one.
+    /// Sets the latest date.
     #[must_use]
     pub fn not_after(mut self, day: civil::Date) -> Self {
         if let AnswerShape::Date { max, .. } = &mut self.prompt.shape {
@@ -416,7 +419,7 @@ impl TypedPrompt<Date> {
 }
 
 impl TypedPrompt<File> {
-    /// Bounds the content.
+    /// Limits the size of the content, in bytes.
     #[must_use]
     pub fn at_most(mut self, bytes: usize) -> Self {
         if let AnswerShape::File { max_bytes } = &mut self.prompt.shape {

@@ -1,4 +1,4 @@
-//! What a conversation's code holds in its hands: questions, effects, the clock.
+//! The API of a running conversation: questions, effects and the clock.
 
 mod effects;
 
@@ -13,18 +13,18 @@ use crate::{
     Question, TurnContext, TypedPrompt, validate_answer,
 };
 
-/// A conversation under way.
+/// A running conversation: asks questions, performs effects, and replays both from the journal.
 pub struct Flow<'a> {
     journal: &'a mut Journal,
     cursor: usize,
     occurrences: HashMap<(JournalEvent, String), u32>,
-    /// The names of the questions that the code came to.
+    /// The names of the questions that the code has reached.
     visited_questions: HashSet<String>,
     input: Option<Answers>,
     pending: Option<PendingQuestion>,
     progress: Option<Progress>,
     summary: Option<String>,
-    /// Stands before every key while a conversation within this one runs.
+    /// Prepended to every key while a nested conversation runs.
     prefix: String,
     turn: &'a TurnContext<'a>,
 }
@@ -45,7 +45,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// What was asked, if anything; and the summary, if the code came as far as the journal does.
+    /// Returns the open question, if any, and the summary if the code consumed the whole journal.
     pub(crate) fn finish(self) -> (Option<PendingQuestion>, Result<Option<String>, Halt>) {
         let end = match self.journal.entries.get(self.cursor) {
             None => Ok(self.summary),
@@ -54,17 +54,18 @@ impl<'a> Flow<'a> {
         (self.pending, end)
     }
 
-    /// What whoever began the conversation said about it. It may be anything: check before you rely on it.
+    /// Additional data that the client passed when it started the conversation. It is untrusted: validate it.
     pub fn context(&self) -> &'a Map<String, Value> {
         self.turn.context
     }
 
-    /// Whether somebody can be asked. If not, arguments are all there is: for what only a person should decide.
+    /// Whether the user can be asked. If not, the conversation only has its arguments; check this before
+    /// decisions that only a person should make.
     pub fn can_ask(&self) -> bool {
         self.turn.can_ask
     }
 
-    /// Asks one question and waits for its answer, for days if need be.
+    /// Asks one question and waits for the answer, for days if necessary.
     ///
     /// ```
     /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, integer, text};
@@ -88,8 +89,8 @@ impl<'a> Flow<'a> {
         self.ask_until(key, prompt, |_| Ok(())).await
     }
 
-    /// Asks one question until its answer passes a test of your own. `accept` must come to the same verdict about the
-    /// same answer every time.
+    /// Asks one question until `accept` accepts the answer. `accept` must be deterministic: the same answer
+    /// always gets the same verdict.
     ///
     /// ```
     /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, InvalidAnswer, integer};
@@ -122,7 +123,7 @@ impl<'a> Flow<'a> {
         self.form_until(&message, (key, prompt), accept).await
     }
 
-    /// Asks several questions at once. Fronts that cannot show a form ask them one after the other.
+    /// Asks several questions at once. Front ends that cannot show a form ask them one after the other.
     ///
     /// ```
     /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, confirm, text};
@@ -132,7 +133,7 @@ impl<'a> Flow<'a> {
     /// #     type Args = Answers;
     /// #     type Reply = Value;
     /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
-    /// let form = (("name", text("Name")), ("email", text("Address").pattern(".+@.+")), ("news", confirm("News?").default(false)));
+    /// let form = (("name", text("Name")), ("email", text("Email").pattern(".+@.+")), ("news", confirm("Newsletter?").default(false)));
     /// let (name, email, news) = f.form("Who are you?", form).await?;
     /// # Ok(json!([name, email, news]))
     /// #     }
@@ -146,7 +147,8 @@ impl<'a> Flow<'a> {
         self.form_until(message, form, |_| Ok(())).await
     }
 
-    /// Asks several questions until their answers pass a test of your own, which names the field that is wrong.
+    /// Asks several questions until `accept` accepts the answers. On rejection, `accept` names the field that
+    /// is wrong.
     ///
     /// ```
     /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, InvalidAnswer, date};
@@ -171,7 +173,7 @@ impl<'a> Flow<'a> {
     /// assert_eq!(asked.problems[0].0, "last");
     /// # }).unwrap();
     /// ```
-    #[expect(clippy::unused_async, reason = "asking is a point of suspension in the author's eyes")]
+    #[expect(clippy::unused_async, reason = "authors expect asking to be a suspension point")]
     pub async fn form_until<F: Form>(
         &mut self,
         message: &str,
@@ -228,12 +230,13 @@ impl<'a> Flow<'a> {
         read(&values)
     }
 
-    /// The answer that an argument or the journal has for a question.
+    /// Returns the answer to a question from the arguments or the journal.
     fn lookup_answer(&mut self, field: &Field) -> Result<Option<Value>, Halt> {
         let may_stay_open = !self.turn.can_ask && (!field.prompt.required || field.prompt.default.is_some());
         let nothing = may_stay_open.then_some(&Value::Null);
         let given = self.turn.arguments.get(&field.name).or(nothing);
-        // The first time only: code that asks until it likes the answer would never stop otherwise.
+        // Only the first time: code that repeats a question until it gets a suitable answer would loop
+        // forever otherwise.
         if let Some(argument) = given.filter(|_| self.visited_questions.insert(field.name.clone())) {
             let refused = |invalid| Halt::InvalidArgument { name: field.name.clone(), invalid };
             return validate_answer(&field.prompt, argument).map(Some).map_err(refused);
@@ -242,8 +245,8 @@ impl<'a> Flow<'a> {
         self.replay_entry(&act, &field.name)
     }
 
-    /// Has another conversation within this one. Its questions are called `name.question`, and so are the arguments
-    /// that answer them.
+    /// Runs another conversation inside this one. Its questions, and the arguments that answer them, are
+    /// named `name.question`.
     ///
     /// ```
     /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, text};
@@ -287,7 +290,7 @@ impl<'a> Flow<'a> {
         reply
     }
 
-    /// Whether an argument answers the next question of this name.
+    /// Whether an argument answers the next question with this name.
     pub(crate) fn has_argument(&self, key: &str) -> bool {
         let key = self.qualified_key(key);
         self.turn.arguments.contains_key(&key) && !self.visited_questions.contains(&key)
@@ -301,7 +304,7 @@ impl<'a> Flow<'a> {
         if self.pending.is_some() { Err(Halt::Suspended) } else { Ok(()) }
     }
 
-    /// What the journal says happened here, which must be what the code says happens here.
+    /// Replays the next journal entry, which must match what the code does at this point.
     fn replay_entry(&mut self, event: &JournalEvent, key: &str) -> Result<Option<Value>, Halt> {
         let Some(entry) = self.journal.entries.get(self.cursor) else { return Ok(None) };
         let occurrence = self.occurrences.get(&(event.clone(), key.to_owned())).copied().unwrap_or(0);
@@ -330,7 +333,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// The answers that are right, in the order of their questions; and what is wrong with the others.
+/// Returns the valid answers in the order of their questions, and the problems of the others.
 fn validate_fields(
     open: &[(usize, Field)],
     input: Option<&Answers>,

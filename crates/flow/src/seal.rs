@@ -1,4 +1,4 @@
-//! A journal in a token: encrypted, bound to its owner and call, and of limited life.
+//! Journals sealed in tokens: encrypted, bound to their owner and call, and valid for a limited time.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,27 +18,27 @@ const NONCE_BYTES: usize = 24;
 const HEADER_BYTES: usize = 1 + 4 + NONCE_BYTES;
 const MAX_TOKEN_BYTES: usize = 2 * 1024 * 1024;
 
-/// A key that cannot be printed.
+/// An encryption key. Its `Debug` output does not contain the secret.
 pub struct SealKey {
     secret: SecretBox<[u8; 32]>,
-    /// A name for the key that says nothing about it.
+    /// Identifies the key without revealing it.
     id: [u8; 4],
 }
 
 impl SealKey {
-    /// A new key.
+    /// Generates a random key.
     pub fn generate(entropy: &dyn Entropy) -> Self {
         let mut bytes = Box::new([0; 32]);
         entropy.fill(bytes.as_mut());
         Self::new(bytes)
     }
 
-    /// Of these bytes.
+    /// Creates a key from raw bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self::new(Box::new(bytes))
     }
 
-    /// Reads 32 bytes of base64 (with or without padding, in either alphabet) or of hexadecimal digits.
+    /// Parses 32 bytes in base64 (with or without padding, in either alphabet) or hexadecimal.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let hex = || {
@@ -68,16 +68,17 @@ impl std::fmt::Debug for SealKey {
     }
 }
 
-/// What a token is good for: this caller, this method, this tool, these arguments. Anything else is refused.
+/// What a token is bound to: one caller, method, tool and set of arguments. It is rejected for any other
+/// call.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenBinding<'a> {
-    /// Whose conversation it is.
+    /// The owner of the conversation.
     pub owner: &'a str,
-    /// The method that it continues.
+    /// The method that the token continues.
     pub method: &'a str,
-    /// The tool.
+    /// The name of the tool.
     pub tool: &'a str,
-    /// The arguments, which may not change from turn to turn.
+    /// The arguments, which must stay the same from turn to turn.
     pub arguments: &'a serde_json::Map<String, serde_json::Value>,
 }
 
@@ -88,33 +89,34 @@ impl TokenBinding<'_> {
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }
-        // Maps are sorted, so equal arguments have equal bytes.
+        // Maps are sorted, so equal arguments serialize to equal bytes.
         hash.update(serde_json::to_vec(self.arguments).unwrap_or_default());
         hash.finalize().to_vec()
     }
 }
 
-/// Why a token was refused. Deliberately little: it may come from an attacker.
+/// Why a token was rejected. Deliberately vague, because the token may come from an attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// Not a token, altered, of another call, or sealed with a key that is not known here.
+    /// Not a token, modified, issued for another call, or sealed with an unknown key.
     #[error("the state does not belong to this call; start again without it")]
     Invalid,
-    /// Too old.
+    /// The token has expired.
     #[error("the state has expired; start again without it")]
     Expired,
 }
 
-/// Seals journals with its first key, opens those of all its keys (so that keys can be rotated).
+/// Seals journals with its first key and opens those sealed with any of its keys, so that keys can be
+/// rotated.
 #[derive(Debug)]
 pub struct Seal {
     keys: Vec<SealKey>,
 }
 
-/// A signature that can be compared in constant time.
+/// A MAC that is verified in constant time.
 pub(crate) type TokenMac = Hmac<Sha256>;
 
-/// What is inside a token. Written from a borrowed journal, read into one of its own.
+/// The content of a token. Serialized from a borrowed journal, deserialized into an owned one.
 #[derive(Serialize, Deserialize)]
 struct SealedPayload<J> {
     #[serde(rename = "e")]
@@ -124,25 +126,26 @@ struct SealedPayload<J> {
 }
 
 impl Seal {
-    /// Seals with this key.
+    /// Creates a seal with one key.
     pub fn new(key: SealKey) -> Self {
         Self { keys: vec![key] }
     }
 
-    /// Reads one key or several, separated by commas: the first seals, all of them open. See [`SealKey::parse`].
+    /// Parses one or more comma-separated keys: the first one seals, all of them open. See
+    /// [`SealKey::parse`].
     pub fn parse(text: &str) -> Option<Self> {
         let keys: Vec<SealKey> = text.split(',').map(SealKey::parse).collect::<Option<_>>()?;
         (!keys.is_empty()).then_some(Self { keys })
     }
 
-    /// Also opens what was sealed with an older key.
+    /// Adds an older key that only opens.
     #[must_use]
     pub fn with_old_key(mut self, older: SealKey) -> Self {
         self.keys.push(older);
         self
     }
 
-    /// Makes a token of a journal.
+    /// Seals a journal into a token.
     pub fn seal<S: Serialize>(
         &self,
         journal: &S,
@@ -155,7 +158,7 @@ impl Seal {
         URL_SAFE_NO_PAD.encode(self.encrypt(&plain, &binding.digest(), entropy))
     }
 
-    /// Gets back what was sealed: a journal, or whatever the caller put there.
+    /// Opens a token and returns the sealed journal, or whatever type the caller sealed.
     pub fn open<S: DeserializeOwned>(
         &self,
         token: &str,
@@ -174,7 +177,7 @@ impl Seal {
         Ok(sealed.journal)
     }
 
-    /// Encrypts. `about` is not in it and must be the same when it is decrypted.
+    /// Encrypts `plain`. `about` is authenticated but not stored; decryption requires the same value.
     pub(crate) fn encrypt(&self, plain: &[u8], about: &[u8], entropy: &dyn Entropy) -> Vec<u8> {
         let key = &self.keys[0];
         let mut nonce = [0; NONCE_BYTES];
@@ -183,24 +186,24 @@ impl Seal {
         locked.extend(key.id);
         locked.extend(nonce);
         let payload = Payload { msg: plain, aad: about };
-        // Encryption fails only for texts of many gigabytes; an empty rest then opens nowhere.
+        // Encryption only fails for plaintexts of many gigabytes. The token is then empty and never opens.
         locked.extend(cipher(key).encrypt(&XNonce::from(nonce), payload).unwrap_or_default());
         locked
     }
 
-    /// Decrypts what any of the keys has encrypted.
+    /// Decrypts data encrypted with any of the keys.
     pub(crate) fn decrypt(&self, locked: &[u8], about: &[u8]) -> Option<Vec<u8>> {
         let (head, body) = locked.split_at_checked(HEADER_BYTES)?;
         let nonce: [u8; NONCE_BYTES] = head[5..].try_into().ok()?;
         cipher(self.find_key(locked)?).decrypt(&XNonce::from(nonce), Payload { msg: body, aad: about }).ok()
     }
 
-    /// A signature over `text`, by the key that has locked `locked`.
+    /// A MAC over `text` with the key that encrypted `locked`.
     pub(crate) fn token_mac(&self, locked: &[u8], text: &[u8]) -> Option<TokenMac> {
         Some(derive_mac(self.find_key(locked)?, "fluxway flow token")?.chain_update(text))
     }
 
-    /// A signature over `text` by the first key, for this purpose and no other.
+    /// Signs `text` with the first key. The signature is only valid for this purpose.
     pub fn signature(&self, purpose: &str, text: &[u8]) -> String {
         let signature = self.keys.first().and_then(|key| derive_mac(key, purpose));
         signature.map_or_else(String::new, |mac| {
@@ -208,7 +211,7 @@ impl Seal {
         })
     }
 
-    /// Whether one of the keys has signed `text` for this purpose.
+    /// Whether `signature` is a signature of `text` for this purpose by any of the keys.
     pub fn verify(&self, purpose: &str, text: &[u8], signature: &str) -> bool {
         let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else { return false };
         let signed_by = |key: &SealKey| {
@@ -224,7 +227,8 @@ impl Seal {
     }
 }
 
-/// A key derived for one purpose: what signs does not encrypt, and a signature for one thing is none for another.
+/// Derives a key per purpose, so that encryption keys never sign and a signature is only valid for its
+/// purpose.
 fn derive_mac(key: &SealKey, purpose: &str) -> Option<TokenMac> {
     let derived = TokenMac::new_from_slice(key.secret.expose_secret()).ok()?.chain_update(purpose).finalize();
     TokenMac::new_from_slice(&derived.into_bytes()).ok()
@@ -234,7 +238,7 @@ fn cipher(key: &SealKey) -> XChaCha20Poly1305 {
     XChaCha20Poly1305::new(&Key::from(*key.secret.expose_secret()))
 }
 
-/// A digest as text.
+/// A digest as a base64 string.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(&Sha256::digest(bytes)[..18])
 }

@@ -1,9 +1,10 @@
-//! Conversations that are kept between turns: by a store, or by the client in a token.
+//! Conversations that persist between turns: in a store, or on the client in a token.
 //!
-//! [`Sessions`] is all of it: begin one, respond, look, cancel. Where a session stands is a plain value ([`Session`]) with
-//! plain rules; a store keeps it sealed, and every change to it is compare-and-swap on its version, so that of many
-//! answers that come at once one is taken, whichever process it came to. While a turn takes long it holds a lease; when the
-//! process dies the lease runs out, and whoever is asked about the session next goes on with it.
+//! [`Sessions`] is the entry point: start, respond, status, cancel. The state of a session is a plain value
+//! ([`Session`]) with pure transitions; a store keeps it sealed. Every write is a compare-and-swap on the
+//! version, so of several concurrent answers exactly one is accepted, in whichever process it arrives. A slow
+//! turn holds a lease; if its process dies, the lease expires and the next request for the session resumes
+//! the turn.
 
 mod documents;
 mod error;

@@ -1,15 +1,16 @@
-//! Trying a conversation out, without a server and without anybody to talk to.
+//! Runs a conversation without a server, for tests.
 
 use serde_json::Value;
 
 use crate::{Answers, DynConversation, Halt, Journal, Turn, TurnContext};
 
-/// Runs a conversation with these answers, one after the other, and says where it stands then. For tests: the clock stands
-/// still and nothing is random.
+/// Runs a conversation with these answers, one after the other, and returns its state after the last one. For
+/// tests: the clock stands still and nothing is random.
 ///
-/// Each answer is an object with a member for each field that is asked. An answer that is refused leaves the question
-/// open for the next one; what is left over when the conversation has ended is not used. Between two answers the journal
-/// goes through its stored form, as it would between two processes: code that does not replay shows here.
+/// Each answer is an object with one member per field of the open question. A rejected answer leaves the
+/// question open for the next one; answers left over when the conversation ends are ignored. The journal is
+/// serialized and deserialized between two answers, as it would be between two processes, so code that does
+/// not replay fails here.
 ///
 /// ```
 /// use flow::{Answers, Conversation, Flow, Halt, Turn, integer, simulate, text};
@@ -29,13 +30,13 @@ use crate::{Answers, DynConversation, Halt, Journal, Turn, TurnContext};
 /// }
 ///
 /// # futures_util::FutureExt::now_or_never(async {
-/// // Nobody has said anything yet.
+/// // No answers yet.
 /// let Turn::Ask(asked) = simulate(&Order, json!({}), []).await else { panic!() };
 /// assert_eq!(asked.question.fields[0].name, "what");
 ///
-/// // The first answer is wrong, and it says why.
+/// // The first answer is invalid and reports why.
 /// let Turn::Ask(asked) = simulate(&Order, json!({ "what": "tea" }), [json!({ "many": 12 })]).await else { panic!() };
-/// assert_eq!(asked.problems[0].1.to_string(), "That is out of range. Give a whole number from 1 to 9");
+/// assert_eq!(asked.problems[0].1.to_string(), "That is out of range. Enter a whole number from 1 to 9");
 ///
 /// let answers = [json!({ "what": "tea" }), json!({ "many": 12 }), json!({ "many": 2 })];
 /// let Turn::Done(done) = simulate(&Order, json!({}), answers).await else { panic!() };
@@ -48,7 +49,7 @@ pub async fn simulate(
     answers: impl IntoIterator<Item = Value>,
 ) -> Turn {
     let Value::Object(arguments) = arguments else {
-        return Turn::Halted(Halt::refuse("the arguments of a conversation are an object"));
+        return Turn::Halted(Halt::refuse("the arguments must be a JSON object"));
     };
     let (context, mut journal) = (TurnContext::for_tests(&arguments), Journal::default());
     let mut turn = conversation.advance(&mut journal, None, &context).await;

@@ -1,4 +1,4 @@
-//! Judging answers, before any of the tool's own code sees them.
+//! Validates answers before the conversation sees them.
 
 use std::path::{Component, Path};
 
@@ -9,28 +9,28 @@ use serde_json::{Value, json};
 use crate::form_check::compile_pattern;
 use crate::{AnswerShape, Prompt};
 
-/// No answer may be longer than this, whatever the question allows.
+/// Upper limit for the size of any answer, regardless of the limits of the question.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 pub(crate) const MAX_PATTERN_BYTES: usize = 1024;
-/// How large a pattern may become when it is prepared.
+/// Maximum size of a compiled pattern.
 pub(crate) const MAX_COMPILED_PATTERN_BYTES: usize = 64 * 1024;
 
-/// Why an answer was refused.
+/// Why an answer was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{error}{}", suggestion.as_ref().map(|s| format!(". {s}")).unwrap_or_default())]
 pub struct InvalidAnswer {
-    /// What is wrong.
+    /// What is wrong with the answer.
     pub error: String,
-    /// What would be right.
+    /// How to correct it.
     pub suggestion: Option<String>,
 }
 
 impl InvalidAnswer {
-    /// What is wrong, and what would be right.
+    /// An error and a suggestion for correcting it.
     ///
     /// ```
-    /// let invalid = flow::InvalidAnswer::new("That day is a Sunday", "Take the Monday");
-    /// assert_eq!(invalid.to_string(), "That day is a Sunday. Take the Monday");
+    /// let invalid = flow::InvalidAnswer::new("That day is a Sunday", "Choose Monday");
+    /// assert_eq!(invalid.to_string(), "That day is a Sunday. Choose Monday");
     /// ```
     pub fn new(error: impl Into<String>, suggestion: impl Into<String>) -> Self {
         Self { error: error.into(), suggestion: Some(suggestion.into()) }
@@ -41,9 +41,9 @@ fn reject<T>(error: impl Into<String>, suggestion: impl Into<String>) -> Result<
     Err(InvalidAnswer::new(error, suggestion))
 }
 
-/// Judges an answer and brings it into its one form: a number typed as text becomes a number, an empty answer the
-/// default, a list typed with commas a list. Lenient about how a value was typed, strict about what it is: `"12"` is a
-/// number, `"12abc"` is not.
+/// Validates an answer and normalizes it: a number typed as a string becomes a number, an empty answer
+/// becomes the default, and a comma-separated string becomes a list. Lenient about how a value is written,
+/// strict about what it is: `"12"` is a number, `"12abc"` is not.
 pub fn validate_answer(prompt: &Prompt, answer: &Value) -> Result<Value, InvalidAnswer> {
     let is_empty =
         answer.is_null() || (answer == "" && !matches!(prompt.shape, AnswerShape::Text { min: 0, .. }));
@@ -68,11 +68,11 @@ fn check_shape(shape: &AnswerShape, answer: &Value) -> Result<Value, InvalidAnsw
     }
 }
 
-/// What a right answer looks like.
+/// Describes a valid answer.
 fn answer_hint(shape: &AnswerShape) -> String {
     match shape {
-        AnswerShape::Text { min, max, pattern: None } => format!("Give a text of {min} to {max} characters"),
-        AnswerShape::Text { pattern: Some(pattern), .. } => format!("Give a text that matches {pattern}"),
+        AnswerShape::Text { min, max, pattern: None } => format!("Enter text of {min} to {max} characters"),
+        AnswerShape::Text { pattern: Some(pattern), .. } => format!("Enter text that matches {pattern}"),
         AnswerShape::Choice { options, several } => {
             let values: Vec<_> = options.iter().take(12).map(|(value, _)| value.as_str()).collect();
             format!("Choose {} {}", if *several { "any of" } else { "one of" }, values.join(", "))
@@ -81,10 +81,10 @@ fn answer_hint(shape: &AnswerShape) -> String {
         AnswerShape::Number { min, max, whole } => {
             let what = if *whole { "a whole number" } else { "a number" };
             match (min, max) {
-                (Some(min), Some(max)) => format!("Give {what} from {min} to {max}"),
-                (Some(min), None) => format!("Give {what} of at least {min}"),
-                (None, Some(max)) => format!("Give {what} of at most {max}"),
-                (None, None) => format!("Give {what}"),
+                (Some(min), Some(max)) => format!("Enter {what} from {min} to {max}"),
+                (Some(min), None) => format!("Enter {what} of at least {min}"),
+                (None, Some(max)) => format!("Enter {what} of at most {max}"),
+                (None, None) => format!("Enter {what}"),
             }
         }
         AnswerShape::Date { min, max } => match (min, max) {
@@ -93,14 +93,14 @@ fn answer_hint(shape: &AnswerShape) -> String {
             (None, Some(max)) => format!("Use YYYY-MM-DD, {max} or earlier"),
             (None, None) => "Use YYYY-MM-DD".to_owned(),
         },
-        AnswerShape::File { .. } => "Give a path beneath the root, or {\"name\", \"content\"}".to_owned(),
-        AnswerShape::Custom { .. } => "Give a value that fits the schema".to_owned(),
+        AnswerShape::File { .. } => "Enter a path inside the root, or {\"name\", \"content\"}".to_owned(),
+        AnswerShape::Custom { .. } => "Enter a value that matches the schema".to_owned(),
     }
 }
 
 fn check_text(answer: &Value, min: usize, max: usize, pattern: Option<&str>) -> Result<Value, InvalidAnswer> {
     let want = || answer_hint(&AnswerShape::Text { min, max, pattern: pattern.map(str::to_owned) });
-    let Some(text) = answer.as_str() else { return reject("That is not a text", want()) };
+    let Some(text) = answer.as_str() else { return reject("That is not a string", want()) };
     if text.len() > MAX_ANSWER_BYTES || text.chars().count() > max {
         return reject(format!("That is longer than {max} characters"), want());
     }
@@ -110,10 +110,11 @@ fn check_text(answer: &Value, min: usize, max: usize, pattern: Option<&str>) -> 
     if let Some(pattern) = pattern {
         match compile_pattern(pattern) {
             Some(regex) if regex.is_match(text) => {}
-            Some(_) => return reject("That does not have the right format", want()),
-            // Nobody's answer can be right then, and saying so beats letting all of them through.
+            Some(_) => return reject("That does not match the required format", want()),
+            // No answer can match an invalid pattern. Rejecting every answer is safer than accepting every
+            // answer.
             None => {
-                return reject("The pattern of this question is not usable", "Tell the author of this tool");
+                return reject("This question has an invalid pattern", "Report it to the tool's author");
             }
         }
     }
@@ -144,7 +145,7 @@ fn check_options(options: &[(String, String)], answer: &Value) -> Result<Value, 
     for (n, value) in chosen.iter().enumerate() {
         check_option(options, value)?;
         if chosen[..n].contains(value) {
-            return reject("An option was chosen twice", "Name each option once");
+            return reject("An option is listed twice", "List each option once");
         }
     }
     Ok(answer.clone())
@@ -191,7 +192,7 @@ fn check_number(
     #[expect(
         clippy::cast_precision_loss,
         clippy::float_cmp,
-        reason = "a number that loses precision is refused"
+        reason = "numbers that would lose precision are rejected"
     )]
     if integer as f64 == number && integer.unsigned_abs() <= 1 << 53 {
         Ok(json!(integer))
@@ -200,7 +201,7 @@ fn check_number(
     }
 }
 
-/// Whether it is a whole number that would become another one on its way through JSON.
+/// Whether the answer is an integer that an `f64` cannot represent exactly.
 fn would_be_rounded(answer: &Value) -> bool {
     let exact = match answer {
         Value::Number(number) => number.as_i64().map(i128::from).or(number.as_u64().map(i128::from)),
@@ -217,9 +218,9 @@ fn check_date(
 ) -> Result<Value, InvalidAnswer> {
     let want = || answer_hint(&AnswerShape::Date { min, max });
     let Some(text) = answer.as_str() else { return reject("That is not a date", want()) };
-    // The parser also reads times and zones behind the day; a date is ten characters and no more.
+    // The parser also accepts a time and a zone after the date, so compare with the canonical form.
     let parsed = text.parse::<civil::Date>().ok().filter(|day| day.to_string() == text);
-    let Some(day) = parsed else { return reject("That is not a day of the calendar", want()) };
+    let Some(day) = parsed else { return reject("That is not a valid date", want()) };
     if min.is_some_and(|min| day < min) || max.is_some_and(|max| day > max) {
         return reject("That day is out of range", want());
     }
@@ -230,24 +231,25 @@ fn check_file(answer: &Value, max_bytes: usize) -> Result<Value, InvalidAnswer> 
     let want = || answer_hint(&AnswerShape::File { max_bytes });
     match answer {
         Value::String(path) if is_path_below_root(path) => Ok(answer.clone()),
-        Value::String(_) => reject("That path does not stay beneath the root", want()),
+        Value::String(_) => reject("That path leaves the root", want()),
         Value::Object(file) => match (file.get("name"), file.get("content"), file.len()) {
             (Some(Value::String(name)), Some(Value::String(content)), 2) => {
                 if !is_path_below_root(name) || name.contains('/') {
-                    return reject("`name` is the name of one file", want());
+                    return reject("`name` must be a file name without a path", want());
                 }
                 if content.len() > max_bytes.min(MAX_ANSWER_BYTES) {
                     return reject(format!("The content is larger than {max_bytes} bytes"), want());
                 }
                 Ok(answer.clone())
             }
-            _ => reject("A file is given by `name` and `content`", want()),
+            _ => reject("A file requires exactly `name` and `content`", want()),
         },
         _ => reject("That is not a file", want()),
     }
 }
 
-/// Judged by components, never by prefixes. Symbolic links are for whoever opens the file.
+/// Compares path components, never string prefixes. Symbolic links must be checked by the code that opens the
+/// file.
 fn is_path_below_root(path: &str) -> bool {
     let drive = path.as_bytes().get(1) == Some(&b':');
     !path.is_empty()
@@ -258,7 +260,8 @@ fn is_path_below_root(path: &str) -> bool {
         && Path::new(path).components().any(|part| matches!(part, Component::Normal(_)))
 }
 
-/// What is nested deeper could be written down and never be read again.
+/// Deeper values would exceed the recursion limit of the JSON parser: they could be written but not read
+/// again.
 const MAX_ANSWER_DEPTH: usize = 64;
 
 fn exceeds_depth(value: &Value, left: usize) -> bool {
@@ -271,14 +274,14 @@ fn exceeds_depth(value: &Value, left: usize) -> bool {
 
 fn check_custom(answer: &Value, schema: &Value) -> Result<Value, InvalidAnswer> {
     let Ok(validator) = jsonschema::validator_for(schema) else {
-        return reject("The schema of this question is not usable", "Tell the author of this tool");
+        return reject("This question has an invalid schema", "Report it to the tool's author");
     };
-    // A front without a better field than a line of text sends JSON as text.
+    // A front end whose only input is a line of text sends JSON as a string.
     let typed = answer.as_str().and_then(|text| serde_json::from_str(text).ok());
     if typed.as_ref().is_some_and(|typed| exceeds_depth(typed, MAX_ANSWER_DEPTH))
         || exceeds_depth(answer, MAX_ANSWER_DEPTH)
     {
-        return reject("That is nested too deeply", format!("Give at most {MAX_ANSWER_DEPTH} levels"));
+        return reject("That is nested too deeply", format!("Use at most {MAX_ANSWER_DEPTH} levels"));
     }
     if let Some(typed) = typed.filter(|typed| !validator.is_valid(answer) && validator.is_valid(typed)) {
         return Ok(typed);
@@ -289,7 +292,7 @@ fn check_custom(answer: &Value, schema: &Value) -> Result<Value, InvalidAnswer> 
             let at = error.instance_path().to_string();
             let place = if at.is_empty() { String::new() } else { format!(" at {at}") };
             reject(
-                format!("That does not fit the schema{place}"),
+                format!("That does not match the schema{place}"),
                 error.to_string().chars().take(200).collect::<String>(),
             )
         }
@@ -301,7 +304,7 @@ mod tests {
     use super::*;
     use crate::{TypedPrompt, choice, choices, confirm, custom, date, file, integer, number, text};
 
-    /// `Ok` holds the normalised value, `Err` the whole message.
+    /// `Ok` contains the normalized value, `Err` the whole message.
     #[track_caller]
     fn assert_answers<K>(prompt: TypedPrompt<K>, cases: &[(Value, Result<Value, &str>)]) {
         for (answer, expected) in cases {
@@ -317,27 +320,30 @@ mod tests {
             &[
                 (json!("ab"), Ok(json!("ab"))),
                 (json!("äöüß"), Ok(json!("äöüß"))),
-                (json!("a"), Err("That is shorter than 2 characters. Give a text of 2 to 4 characters")),
-                (json!("abcde"), Err("That is longer than 4 characters. Give a text of 2 to 4 characters")),
-                (json!(""), Err("An answer is required. Give a text of 2 to 4 characters")),
-                (Value::Null, Err("An answer is required. Give a text of 2 to 4 characters")),
-                (json!(12), Err("That is not a text. Give a text of 2 to 4 characters")),
+                (json!("a"), Err("That is shorter than 2 characters. Enter text of 2 to 4 characters")),
+                (json!("abcde"), Err("That is longer than 4 characters. Enter text of 2 to 4 characters")),
+                (json!(""), Err("An answer is required. Enter text of 2 to 4 characters")),
+                (Value::Null, Err("An answer is required. Enter text of 2 to 4 characters")),
+                (json!(12), Err("That is not a string. Enter text of 2 to 4 characters")),
             ],
         );
         assert_answers(
             text("?").pattern("[a-z]+"),
             &[
                 (json!("abc"), Ok(json!("abc"))),
-                (json!("abc1"), Err("That does not have the right format. Give a text that matches [a-z]+")),
+                (
+                    json!("abc1"),
+                    Err("That does not match the required format. Enter text that matches [a-z]+"),
+                ),
                 (
                     json!("abc\nabc"),
-                    Err("That does not have the right format. Give a text that matches [a-z]+"),
+                    Err("That does not match the required format. Enter text that matches [a-z]+"),
                 ),
             ],
         );
         for bomb in ["(", "(a{1000}){1000}", &"(".repeat(300), &"a".repeat(2000)] {
             let refused = validate_answer(&text("?").pattern(bomb).prompt, &json!("a")).unwrap_err();
-            assert_eq!(refused.error, "The pattern of this question is not usable");
+            assert_eq!(refused.error, "This question has an invalid pattern");
         }
         assert_answers(text("?").optional(), &[(Value::Null, Ok(Value::Null)), (json!(""), Ok(Value::Null))]);
         assert_answers(
@@ -353,11 +359,11 @@ mod tests {
             &[
                 (json!(10.5), Ok(json!(10.5))),
                 (json!("7"), Ok(json!(7.0))),
-                (json!("12abc"), Err("That is not a number. Give a number from 0 to 10.5")),
-                (json!("NaN"), Err("That is not a number. Give a number from 0 to 10.5")),
-                (json!("inf"), Err("That is not a number. Give a number from 0 to 10.5")),
-                (json!(-1), Err("That is out of range. Give a number from 0 to 10.5")),
-                (json!(true), Err("That is not a number. Give a number from 0 to 10.5")),
+                (json!("12abc"), Err("That is not a number. Enter a number from 0 to 10.5")),
+                (json!("NaN"), Err("That is not a number. Enter a number from 0 to 10.5")),
+                (json!("inf"), Err("That is not a number. Enter a number from 0 to 10.5")),
+                (json!(-1), Err("That is out of range. Enter a number from 0 to 10.5")),
+                (json!(true), Err("That is not a number. Enter a number from 0 to 10.5")),
             ],
         );
         assert_answers(
@@ -366,15 +372,15 @@ mod tests {
                 (json!(3), Ok(json!(3))),
                 (json!(3.0), Ok(json!(3))),
                 (json!("3"), Ok(json!(3))),
-                (json!(3.5), Err("That is not a whole number. Give a whole number")),
-                (json!(1e300), Err("That is not a whole number. Give a whole number")),
+                (json!(3.5), Err("That is not a whole number. Enter a whole number")),
+                (json!(1e300), Err("That is not a whole number. Enter a whole number")),
                 (json!(9_007_199_254_740_992_u64), Ok(json!(9_007_199_254_740_992_u64))),
                 (
                     json!(9_007_199_254_740_993_u64),
-                    Err("That number has too many digits. Give a whole number"),
+                    Err("That number has too many digits. Enter a whole number"),
                 ),
-                (json!("-9007199254740993"), Err("That number has too many digits. Give a whole number")),
-                (json!(u64::MAX), Err("That number has too many digits. Give a whole number")),
+                (json!("-9007199254740993"), Err("That number has too many digits. Enter a whole number")),
+                (json!(u64::MAX), Err("That number has too many digits. Enter a whole number")),
             ],
         );
     }
@@ -386,18 +392,12 @@ mod tests {
             date("?").not_before(from),
             &[
                 (json!("2028-02-29"), Ok(json!("2028-02-29"))),
-                (
-                    json!("2024-02-30"),
-                    Err("That is not a day of the calendar. Use YYYY-MM-DD, 2026-01-01 or later"),
-                ),
+                (json!("2024-02-30"), Err("That is not a valid date. Use YYYY-MM-DD, 2026-01-01 or later")),
                 (json!("2025-12-31"), Err("That day is out of range. Use YYYY-MM-DD, 2026-01-01 or later")),
-                (
-                    json!("2026-1-1"),
-                    Err("That is not a day of the calendar. Use YYYY-MM-DD, 2026-01-01 or later"),
-                ),
+                (json!("2026-1-1"), Err("That is not a valid date. Use YYYY-MM-DD, 2026-01-01 or later")),
                 (
                     json!("2026-03-01T10:00"),
-                    Err("That is not a day of the calendar. Use YYYY-MM-DD, 2026-01-01 or later"),
+                    Err("That is not a valid date. Use YYYY-MM-DD, 2026-01-01 or later"),
                 ),
                 (json!(20_260_301), Err("That is not a date. Use YYYY-MM-DD, 2026-01-01 or later")),
             ],
@@ -420,7 +420,7 @@ mod tests {
             &[
                 (json!(["b", "a"]), Ok(json!(["b", "a"]))),
                 (json!([]), Ok(json!([]))),
-                (json!(["a", "a"]), Err("An option was chosen twice. Name each option once")),
+                (json!(["a", "a"]), Err("An option is listed twice. List each option once")),
                 (json!("a, b"), Ok(json!(["a", "b"]))),
                 (json!(1), Err("That is not a list. Choose any of a, b")),
             ],
@@ -447,7 +447,7 @@ mod tests {
         }
         for bad in ["../a", "/etc/passwd", "a/../../b", "C:\\x", "C:/x", "a\0b", "."] {
             let refused = validate_answer(&file, &json!(bad)).unwrap_err();
-            assert_eq!(refused.error, "That path does not stay beneath the root", "{bad}");
+            assert_eq!(refused.error, "That path leaves the root", "{bad}");
         }
         for bad in [
             json!({ "name": "a", "content": "12345" }),
@@ -468,12 +468,12 @@ mod tests {
         assert_eq!(validate_answer(&ask, &json!("{\"x\": 1}")), Ok(json!({ "x": 1 })));
         assert_eq!(
             validate_answer(&ask, &json!({ "x": "1" })).unwrap_err().error,
-            "That does not fit the schema at /x"
+            "That does not match the schema at /x"
         );
         let broken = custom("?", json!({ "type": 7 })).prompt;
         assert_eq!(
             validate_answer(&broken, &json!(1)).unwrap_err().error,
-            "The schema of this question is not usable"
+            "This question has an invalid schema"
         );
     }
 }

@@ -1,8 +1,7 @@
-//! Commands of FluxLoop that may be run as a check.
+//! Allowlist of the FluxLoop commands that may run as a plan's check.
 
 use codebase::plan::{is_path_argument, is_small_number};
 
-/// Whether these words are such a command.
 pub fn is_check_command(words: &[&str]) -> bool {
     let ["fluxloop", words @ ..] = words else { return false };
     let command = words.iter().take_while(|word| !word.starts_with('-')).count();

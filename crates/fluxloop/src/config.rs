@@ -1,4 +1,4 @@
-//! The configuration by which FluxLoop runs a program, new or in a project that is there.
+//! Edits that create or update the FluxLoop configuration of a project.
 
 use codebase::plan::{Anchor, Edit, Payload, Setting, Strategy};
 use serde_json::{Value, json};
@@ -7,29 +7,24 @@ use tree::Tree;
 use crate::layout::{self, FluxloopLayout};
 use crate::release_line::ReleaseLine;
 
-/// What FluxLoop calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RunnerConfig {
-    /// A Python function.
     Function {
         /// `module:function`.
         target: String,
-        /// The folder that the module is found from, from the root; nothing: the project's own.
+        /// Folder the module is imported from, relative to the repository root; `None`: the project's folder.
         folder: Option<String>,
     },
-    /// A program that reads and writes lines of JSON. Only 0.4 has that.
-    Process {
-        /// Its words.
-        command: Vec<String>,
-    },
+    /// A program that reads and writes JSON lines. Only 0.4 supports it.
+    Process { command: Vec<String> },
 }
 
-/// A project or scenario, and what runs in it.
+/// A FluxLoop project (0.2) or scenario (0.3, 0.4).
 pub(crate) struct ProjectConfig<'a> {
     pub(crate) release_line: ReleaseLine,
     pub(crate) name: &'a str,
     pub(crate) runner: &'a RunnerConfig,
-    /// Where the program listens, if it is reached over HTTP.
+    /// The agent's endpoint, if it is called over HTTP.
     pub(crate) url: Option<&'a str>,
 }
 
@@ -47,7 +42,7 @@ pub(crate) fn create_file_edit(path: String, content: String, why: &str) -> Edit
 }
 
 impl ProjectConfig<'_> {
-    /// The edits: a new project, or the runner of the one that is there.
+    /// Creates the project, or points the runner of an existing one at the agent.
     pub(crate) fn edits(&self, tree: &Tree, layout: &FluxloopLayout) -> Vec<Edit> {
         match layout.projects.iter().find(|(name, _)| name == self.name) {
             Some((_, folder)) => self.update_edits(tree, folder),
@@ -60,13 +55,13 @@ impl ProjectConfig<'_> {
         let simulation = create_file_edit(
             format!("{folder}/configs/simulation.yaml"),
             self.render_simulation(),
-            "FluxLoop reads from here what to run and with which inputs.",
+            "Tells FluxLoop what to run and with which inputs.",
         );
         let inputs = || {
             create_file_edit(
                 format!("{folder}/inputs/inputs.yaml"),
                 format!("inputs:\n  - input: {}\n", json!(SAMPLE_INPUT)),
-                "One input to begin with; add your own.",
+                "A sample input to start with; add your own.",
             )
         };
         let head = |file: &str| {
@@ -74,7 +69,7 @@ impl ProjectConfig<'_> {
             create_file_edit(
                 path,
                 format!("name: {}\n", self.name),
-                "This line of FluxLoop does not start without it.",
+                "This FluxLoop release line does not start without this file.",
             )
         };
         match self.release_line {
@@ -84,7 +79,7 @@ impl ProjectConfig<'_> {
         }
     }
 
-    /// The keys of `runner`, in the order in which people read them.
+    /// The keys of `runner`, in the order that is easiest to read in the generated file.
     fn runner_keys(&self) -> Vec<(&'static str, Value)> {
         let mut keys = Vec::new();
         match self.runner {
@@ -141,7 +136,8 @@ impl ProjectConfig<'_> {
             .into_iter()
             .map(|(key, value)| setting(&format!("runner.{key}"), value))
             .collect();
-        // The older way to name the target stands beside it in generated files, and is shown by the CLI.
+        // Generated files also contain the older form of the target, `module_path` and `function_name`, and
+        // the CLI displays that one: update it too, or the CLI would show the previous target.
         if let RunnerConfig::Function { target, .. } = self.runner
             && let Some((module, function)) = target.split_once(':')
             && text.contains("module_path:")
@@ -162,7 +158,7 @@ impl ProjectConfig<'_> {
             strategy: Strategy::ModifyConfig,
             anchors: Vec::new(),
             payload: Payload { set, ..Payload::default() },
-            rationale: "Points the runner of this project at the agent; everything else in the file stays."
+            rationale: "Points this project's runner at the agent; the rest of the file is unchanged."
                 .to_owned(),
             changes: Vec::new(),
         }];
@@ -172,7 +168,7 @@ impl ProjectConfig<'_> {
             edits.push(create_file_edit(
                 inputs,
                 content,
-                "The project names this file, and does not run without it.",
+                "The project references this file and does not run without it.",
             ));
         }
         edits

@@ -1,4 +1,4 @@
-//! Which functions of a Python program are decorated, and which had better not be.
+//! Adds FluxLoop decorators to the functions of a Python program, except where a decorator would break them.
 
 use codebase::plan::{Edit, decorate_function};
 use codebase::{Agent, AgentFunction, AgentFunctionRole};
@@ -8,11 +8,11 @@ use crate::integrate::{Contribution, RecipeInput};
 use crate::python::EntryMethod;
 use crate::release_line::ReleaseLine;
 
-/// The most functions besides the agent that are decorated.
+/// Limit on decorated functions besides the agent.
 const MAX_DECORATED_PARTS: usize = 6;
 const SDK_IMPORT: &str = "import fluxloop";
 
-/// Decorates the agent and the functions that it works with. Says whether the agent itself is among them.
+/// Decorates the agent and the functions it uses. Returns whether the agent itself was decorated.
 pub(crate) fn add_decorations(
     input: &RecipeInput<'_>,
     way: &EntryMethod,
@@ -34,7 +34,7 @@ pub(crate) fn add_decorations(
                     role: AgentFunctionRole::ModelCaller,
                     is_generator: agent.is_generator,
                 };
-                // What takes nothing only starts things.
+                // A function without parameters cannot take an input: it only starts the program.
                 if !agent.parameters.is_empty() {
                     decorate_part(input, &part, contribution);
                 }
@@ -75,7 +75,7 @@ pub(crate) fn add_decorations(
     decorated
 }
 
-/// Why a function had better not be decorated.
+/// The reason not to decorate a function, if there is one.
 fn decoration_obstacle(
     input: &RecipeInput<'_>,
     path: &str,
@@ -84,7 +84,7 @@ fn decoration_obstacle(
 ) -> Option<String> {
     if is_generator {
         return Some(
-            "it yields its answer in pieces, and the SDK would hide that from whoever looks".to_owned(),
+            "it is a generator, and the SDK's wrapper would hide that from code that checks it".to_owned(),
         );
     }
     let is_handler = input.routes().any(|route| route.file == path && route.handler == name);
@@ -99,8 +99,8 @@ fn decoration_obstacle(
         && fastapi.is_some_and(|framework| !resolves_postponed_annotations(framework.version.as_deref()))
     {
         return Some(
-            "it is a FastAPI route in a file with `from __future__ import annotations`, and FastAPI before 0.123.5 would \
-             no longer find the types of its parameters"
+            "it is a FastAPI route in a file with `from __future__ import annotations`, and FastAPI before 0.123.5 \
+             could no longer resolve its parameter types"
                 .to_owned(),
         );
     }
@@ -113,21 +113,21 @@ fn resolves_postponed_annotations(version: Option<&str>) -> bool {
     numbers.as_slice() >= [0, 123, 5].as_slice()
 }
 
-/// Why a function is decorated: 0.2 and 0.3 keep records of it, 0.4 runs it and keeps none.
+/// The rationale depends on the release line: 0.2 and 0.3 record decorated calls, 0.4 only runs them.
 fn decoration_rationale(input: &RecipeInput<'_>, what: &str) -> String {
     match input.release_line() {
         ReleaseLine::V02 | ReleaseLine::V03 => format!("{what}: FluxLoop records its calls."),
         ReleaseLine::V04 => {
-            format!("{what}: marked for FluxLoop, whose SDK records it in a context of its own.")
+            format!("{what}: FluxLoop's SDK records its calls inside an SDK context.")
         }
     }
 }
 
 fn decorate_part(input: &RecipeInput<'_>, part: &AgentFunction, contribution: &mut Contribution) {
     let (kind, why) = match part.role {
-        AgentFunctionRole::ModelCaller => ("prompt", "It calls the model"),
-        AgentFunctionRole::Tool => ("tool", "The model may call it"),
-        AgentFunctionRole::Step => ("trace", "It stands between the agent and the model"),
+        AgentFunctionRole::ModelCaller => ("prompt", "This function calls the model"),
+        AgentFunctionRole::Tool => ("tool", "The model can call this function"),
+        AgentFunctionRole::Step => ("trace", "This function sits between the agent and the model"),
     };
     let why = decoration_rationale(input, why);
     if input.owns_file(&part.path)

@@ -1,4 +1,4 @@
-//! How a program is run by those who work on it: its port, and the command that starts it.
+//! The port and start command of a program's development server.
 
 use regex::Regex;
 use tree::Tree;
@@ -6,7 +6,7 @@ use tree::Tree;
 use crate::layout::read_package_json;
 use crate::recipe::Recipe;
 
-/// Where the development server of a package listens: what its code says, if it does.
+/// The port of a package's development server, if it appears in the code.
 pub(crate) fn find_port(tree: &Tree, files: &[String]) -> Option<u16> {
     let pattern = Regex::new(
         r"(?:listen\(\s*|[Pp]ort\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ]|\s-p\s)[^\d\n]{0,40}?(\d{4,5})\b",
@@ -18,7 +18,7 @@ pub(crate) fn find_port(tree: &Tree, files: &[String]) -> Option<u16> {
     })
 }
 
-/// How the development server of a package is started.
+/// The command that starts a package's development server: a script of its `package.json`, else the recipe's.
 pub(crate) fn start_command(tree: &Tree, recipe: &Recipe, package: &str, manager: &str) -> String {
     let scripts = read_package_json(tree, package).map(|mut json| json["scripts"].take()).unwrap_or_default();
     let named =

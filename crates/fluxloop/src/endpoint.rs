@@ -1,4 +1,4 @@
-//! A route that leads to an agent, and the files that call it.
+//! HTTP routes that lead to an agent, and rendering of the bridge files that call them.
 
 use codebase::{NameKind, NameRedactor, Route};
 use regex::Regex;
@@ -7,30 +7,29 @@ use serde_json::{Value, json};
 use crate::integrate::display_route;
 use crate::target::{is_id_name, is_text_type};
 
-/// A request that carries one text, and where its answer is.
+/// A request with one input string, and where the reply is in its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AgentEndpoint {
     pub(crate) method: &'static str,
     pub(crate) path: String,
     pub(crate) field: RequestField,
-    /// Other fields, with what is sent in them.
+    /// The other fields with the values sent in them.
     extra_fields: Vec<(String, Value)>,
-    /// The field of the answer; nothing: all of it.
+    /// Field of the response that contains the reply; `None`: the whole response.
     pub(crate) reply_field: Option<String>,
-    /// What to look at.
     warnings: Vec<String>,
-    /// It, in a sentence.
+    /// Redacted display name for messages.
     label: String,
 }
 
-/// Where the text goes.
+/// The request field that carries the input, by its form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RequestField {
-    /// Into a field of this name.
+    /// A string.
     Text(String),
-    /// Into a list of messages.
+    /// A list of messages with `role` and `content`.
     Messages(String),
-    /// The same, in the form that clients of the AI SDK send.
+    /// A list of messages with `parts`, as AI SDK clients send them.
     Parts(String),
 }
 
@@ -45,15 +44,15 @@ const MESSAGE_LIST_FIELDS: &[&str] = &["messages", "history", "conversation", "c
 const REPLY_FIELDS: &[&str] = &[
     "answer", "reply", "response", "output", "message", "text", "content", "result", "completion", "final_output", "data",
 ];
-/// Fields that tell how it went, not what was said.
+/// Response fields that report status and never contain the reply.
 const STATUS_FIELDS: &[&str] = &["success", "ok", "error", "errors", "detail", "status", "code", "id"];
-/// Fields that a program can do without, or it would be a strange one.
+/// Request fields assumed to be optional even if nothing declares them so.
 #[rustfmt::skip]
 const OPTIONAL_FIELDS: &[&str] = &[
     "model", "temperature", "stream", "max_tokens", "maxTokens", "top_p", "topP", "language", "lang", "locale", "options",
     "settings", "debug", "metadata", "verbose",
 ];
-/// Words in the name of what lets only some through.
+/// Words in the names of middleware and dependencies that require authentication.
 const GUARD_WORDS: &[&str] = &[
     "auth",
     "jwt",
@@ -68,8 +67,8 @@ const GUARD_WORDS: &[&str] = &[
 ];
 
 impl AgentEndpoint {
-    /// What a route takes and gives. `field` names the field of the request, if somebody knows it: then what is unsure is a
-    /// doubt, and otherwise a reason not to.
+    /// Infers the request and response of a route. If the caller names the request field, open questions
+    /// become warnings; otherwise they are errors.
     pub(crate) fn from_route(
         route: &Route,
         field: Option<&str>,
@@ -83,7 +82,7 @@ impl AgentEndpoint {
             "POST" | "ANY" => "POST",
             "GET" => "GET",
             "PUT" => "PUT",
-            other => return Err(format!("the route {shown} takes {} requests", name_of(other))),
+            other => return Err(format!("the route {shown} takes unsupported {} requests", name_of(other))),
         };
         let path = format!("/{}", route.path.trim_start_matches('/'));
         if ["webhook", "callback", "interactivity", "/hook", "/events"].iter().any(|word| path.contains(word))
@@ -92,24 +91,22 @@ impl AgentEndpoint {
         }
         if path.contains("(computed)") {
             return Err(format!(
-                "the path of the route in {} is put together while the program runs",
+                "the path of the route in {} is computed at run time",
                 redactor.file(&route.file)
             ));
         }
         if path.contains(['{', '<', '[', '*', '$', ':', '(', '^']) {
-            return Err(format!("the path of the route {shown} has parameters that only you can fill in"));
+            return Err(format!("the path of the route {shown} has parameters whose values only you know"));
         }
         if path.contains(|c: char| c.is_whitespace() || c.is_control() || "\"'`\\".contains(c)) {
-            return Err(format!(
-                "the path of the route {shown} cannot be part of an address as it is written"
-            ));
+            return Err(format!("the path of the route {shown} contains characters not allowed in a URL"));
         }
         let is_guard = |name: &&String| GUARD_WORDS.iter().any(|word| name.to_lowercase().contains(word));
         let guard = route
             .guards
             .iter()
             .find(is_guard)
-            .map(|guard| format!("{shown} is behind `{}`, and needs credentials", name_of(guard)));
+            .map(|guard| format!("{shown} is protected by `{}` and needs credentials", name_of(guard)));
         let chosen = match field {
             Some(name) if MESSAGE_LIST_FIELDS.contains(&name) => {
                 Some(RequestField::Messages(name.to_owned()))
@@ -125,25 +122,22 @@ impl AgentEndpoint {
         let name = field.name().to_owned();
         let (others, open) = fill_extra_fields(route, &name);
         let missing = (!open.is_empty())
-            .then(|| format!("{shown} also reads {}, and only you know what to send", names(&open)));
+            .then(|| format!("{shown} also reads {}, whose values only you know", names(&open)));
         let mut doubts: Vec<String> = guard.into_iter().chain(missing).collect();
         if let (false, Some(doubt)) = (field_given, doubts.first()) {
             return Err(format!(
-                "{doubt}; name the field for the text as `request_field` to have the request written all the same"
+                "{doubt}; pass the field for the input text as `request_field` to generate the request anyway"
             ));
         }
         if !route.response.is_empty()
             && route.response.iter().all(|field| STATUS_FIELDS.contains(&field.as_str()))
         {
-            return Err(format!(
-                "{shown} says how it went ({}), and not what was answered",
-                names(&route.response)
-            ));
+            return Err(format!("{shown} returns only a status ({}), not a reply", names(&route.response)));
         }
         let reply = find_reply_field(&route.response);
         if reply.is_none() {
             doubts.push(
-                "Which field of the answer is the reply could not be seen; the whole answer is used."
+                "The code does not show which response field contains the reply; the whole response is used."
                     .to_owned(),
             );
         }
@@ -158,7 +152,7 @@ impl AgentEndpoint {
         })
     }
 
-    /// What the file of a route shows about what it wants.
+    /// Refines the endpoint with what the route's source file shows about the messages it reads.
     pub(crate) fn refine_from_source(
         self,
         text: &str,
@@ -171,14 +165,14 @@ impl AgentEndpoint {
             && let Some(member) = unexpected_message_member(text, name)
         {
             return Err(format!(
-                "{shown} reads `{}` of each of its {}, which is not how messages usually look",
+                "{shown} reads `{}` from each entry of `{}`, which is not a usual message field",
                 name_of(&member),
                 name_of(name)
             ));
         }
         let is_remote = ["runs.stream(", "runs.create(", ".threads."].iter().any(|call| text.contains(call));
         if is_remote && self.extra_fields.iter().any(|(name, _)| name.to_lowercase().contains("thread")) {
-            return Err(format!("{shown} needs a thread that exists at another service"));
+            return Err(format!("{shown} needs an existing thread of another service"));
         }
         let by_parts =
             ["UIMessage", "convertToModelMessages", ".parts"].iter().any(|word| text.contains(word));
@@ -187,13 +181,12 @@ impl AgentEndpoint {
             .any(|word| text.contains(word));
         let mut seen = if by_parts { self.with_parts() } else { self };
         if streams {
-            // The pieces are joined, and that is the answer.
-            seen.warnings.retain(|doubt| !doubt.contains("whole answer"));
+            // The reply is the joined chunks of the stream: using the whole response is right.
+            seen.warnings.retain(|doubt| !doubt.contains("whole response"));
         }
         Ok(seen)
     }
 
-    /// Messages in the form that clients of the AI SDK send.
     fn with_parts(mut self) -> Self {
         if let RequestField::Messages(name) = self.field {
             self.field = RequestField::Parts(name);
@@ -201,7 +194,7 @@ impl AgentEndpoint {
         self
     }
 
-    /// The body of a request, with `TEXT` where the text goes.
+    /// The request body, with `TEXT` as the placeholder for the input.
     fn request_body(&self) -> Value {
         let text = match &self.field {
             RequestField::Text(_) => json!("TEXT"),
@@ -214,7 +207,7 @@ impl AgentEndpoint {
         Value::Object(all.collect())
     }
 
-    /// The body as an expression in which `message` is the text; the same in Python and JavaScript.
+    /// The body as an expression over the variable `message`, valid in both Python and JavaScript.
     fn body_expression(&self) -> String {
         self.request_body()
             .to_string()
@@ -227,7 +220,7 @@ impl AgentEndpoint {
         self.field.name()
     }
 
-    /// From the text of an answer to the text of the reply, in Python.
+    /// Python code that extracts the reply from the response text.
     fn python_reply_parser(&self) -> String {
         let pick = |name: &String| {
             format!("answer.get({}, answer) if isinstance(answer, dict) else answer", json!(name))
@@ -236,14 +229,14 @@ impl AgentEndpoint {
         render_template(include_str!("templates/answer.py"), &[("PICK", &pick)]).trim_end().to_owned()
     }
 
-    /// The same in JavaScript.
+    /// JavaScript expression that picks the reply from the parsed response.
     fn node_reply_expression(&self) -> String {
         self.reply_field
             .as_ref()
             .map_or_else(|| "answer".to_owned(), |name| format!("answer?.[{}] ?? answer", json!(name)))
     }
 
-    /// The file by which Python reaches it over HTTP.
+    /// The Python file that calls the endpoint over HTTP.
     pub(crate) fn render_python_bridge(&self, url: &str) -> String {
         let request = if self.method == "GET" {
             format!(
@@ -268,7 +261,7 @@ impl AgentEndpoint {
         )
     }
 
-    /// The file by which Node reaches it over HTTP.
+    /// The Node file that calls the endpoint over HTTP.
     pub(crate) fn render_node_bridge(&self, url: &str) -> String {
         let request = if self.method == "GET" {
             format!(
@@ -294,7 +287,7 @@ impl AgentEndpoint {
         )
     }
 
-    /// The call of a test client of Python that sends it.
+    /// The call on a Python test client that sends the request.
     pub(crate) fn test_client_call(&self, client: &str) -> String {
         let path = json!(self.path);
         match (self.method, client) {
@@ -312,14 +305,13 @@ impl AgentEndpoint {
         }
     }
 
-    /// The file for a test client, from its template.
+    /// The Python file that calls the endpoint in process, through the framework's test client.
     pub(crate) fn render_test_client(&self, values: &[(&str, &str)]) -> String {
         let route = format!("{} {}", self.method, self.path).replace(['{', '}', '"', '\\'], "");
         let own = [("ROUTE", route.as_str()), ("ANSWER", &self.python_reply_parser())];
         render_template(include_str!("templates/client.py"), &[values, own.as_slice()].concat())
     }
 
-    /// What has to be looked at before this is believed.
     pub(crate) fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -333,17 +325,17 @@ impl RequestField {
     }
 }
 
-/// How likely a route is the one that a user talks to; smaller is likelier.
+/// How likely it is that users talk to the agent through this route; lower is more likely.
 pub(crate) fn route_rank(route: &Route) -> usize {
     let path = route.path.to_lowercase();
     let words =
         ["chat", "message", "ask", "agent", "assistant", "query", "question", "completion", "generate"];
     let place = words.iter().position(|word| path.contains(word)).unwrap_or(words.len());
-    // One that answers at once before one that streams.
+    // Prefer the non-streaming route: its reply needs no reassembly.
     2 * place + usize::from(path.contains("stream"))
 }
 
-/// A member that is read of each message, and that usual messages do not have.
+/// A member that the code reads from each message but that messages usually do not have.
 fn unexpected_message_member(text: &str, list: &str) -> Option<String> {
     let each = Regex::new(&format!(
         r"{}\s*(?:\?\.|\.)\s*(?:map|forEach|filter|reduce)\(\s*(?:async\s*)?\(?\s*(\w+)",
@@ -360,13 +352,13 @@ fn unexpected_message_member(text: &str, list: &str) -> Option<String> {
 
 fn unclear_field_message(fields: Option<&str>, shown: &str, file: &str) -> String {
     let seen = match fields {
-        None => "the code does not show which field of the request carries the text".to_owned(),
-        Some(fields) => format!("which of its fields ({fields}) carries the text is not clear"),
+        None => "the code does not show which request field carries the input text".to_owned(),
+        Some(fields) => format!("it is unclear which of its fields ({fields}) carries the input text"),
     };
-    format!("{shown} ({file}) leads to an agent, but {seen}: name it as `request_field`")
+    format!("{shown} ({file}) leads to an agent, but {seen}; pass it as `request_field`")
 }
 
-/// The field for the text: by its type where one is declared, else by its name.
+/// The field for the input: by its declared type if there is one, else by its name.
 fn choose_field(route: &Route) -> Option<RequestField> {
     let declared = |name: &str| {
         route.declared.iter().find(|field| field.name == name).and_then(|field| field.annotation.as_deref())
@@ -392,7 +384,7 @@ fn choose_field(route: &Route) -> Option<RequestField> {
     }
 }
 
-/// What is sent in the other fields, and those for which nobody knows.
+/// Values for the other fields, and the fields for which no value can be inferred.
 fn fill_extra_fields(route: &Route, text: &str) -> (Vec<(String, Value)>, Vec<String>) {
     let (mut sent, mut open) = (Vec::new(), Vec::new());
     for name in route.request.iter().filter(|name| *name != text) {
@@ -427,11 +419,11 @@ fn find_reply_field(fields: &[String]) -> Option<String> {
     known.or_else(|| if let [only] = told.as_slice() { Some((*only).clone()) } else { None })
 }
 
-/// A template with its `@NAME@`s filled in.
+/// Replaces the `@NAME@` placeholders of a template.
 pub(crate) fn render_template(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(template.len() + 512);
     let mut rest = template;
-    // What is filled in is not looked at again: it may have an `@` in it.
+    // A single pass: inserted values may contain `@` and must not be expanded again.
     while let Some(at) = rest.find('@') {
         text.push_str(&rest[..at]);
         rest = &rest[at + 1..];

@@ -1,7 +1,7 @@
-//! What could be integrated in a repository, for somebody who has to choose: every way in that leads to edits.
+//! Lists every integration that is possible in a repository, so that the user can choose one.
 //!
-//! Nothing here guesses. A way is offered because [`integrate`](crate::integrate) was asked for it and did not refuse, so that whatever is
-//! chosen can be done.
+//! Nothing here guesses: each candidate was tried with [`integrate`](crate::integrate) and not refused, so
+//! any choice leads to edits.
 
 mod search;
 
@@ -12,28 +12,29 @@ use crate::integrate::{Integration, IntegrationOptions, UnknownPackage, Variant,
 use crate::recipe::Recipe;
 use search::IntegrationSearch;
 
-/// The most packages that are tried, and the most reasons that are given.
+/// Limits on the packages tried and on the reasons returned.
 const MAX_PACKAGES: usize = 12;
 const MAX_REASONS: usize = 4;
 
-/// One way in: a package and a framework, and what is open about them.
+/// A package and framework that can be integrated, with the choices that are still open.
 #[derive(Debug)]
 pub struct FeasibleIntegration {
-    /// The folder of the package; empty for the root.
+    /// Folder of the package; empty for the root.
     pub package: String,
-    /// The framework.
     pub recipe: &'static Recipe,
-    /// How sure it is that the framework is used, and what shows it; nothing for plain Python.
+    /// Confidence that the framework is used, with the evidence; `None` for plain Python.
     pub detection: Option<(f64, Option<Evidence>)>,
-    /// What would be run if nothing more was said, in a sentence.
+    /// Display name of what would run by default.
     pub target: String,
-    /// The variant that would be taken.
+    /// The default variant.
     pub variant: Variant,
-    /// Why it would be taken by itself; nothing if it has to be asked for, because the usual one cannot be had.
+    /// Why it is the default; `None` if the usual variant is impossible and this one must be requested
+    /// explicitly.
     pub why_variant: Option<String>,
-    /// All variants that lead to edits.
+    /// All variants that are possible.
     pub variants: Vec<Variant>,
-    /// What could be run. The one that would be taken is [marked](AgentCandidate::is_default); if none is, it is something else.
+    /// What FluxLoop could run. If no candidate is [the default](AgentCandidate::is_default), the default
+    /// target is not in this list.
     pub agents: Vec<AgentCandidate>,
     integration: Integration,
 }
@@ -41,43 +42,36 @@ pub struct FeasibleIntegration {
 /// A function or a route that FluxLoop could run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCandidate {
-    /// What names it: `path/to/file.py:function` or `POST /chat`.
+    /// Value for the `agent` option: `path/to/file.py:function` or `POST /chat`.
     pub value: String,
-    /// Its name: the function's, or that of the route.
     pub name: String,
-    /// Where it stands.
     pub path: String,
-    /// In which line.
     pub line: u32,
-    /// Why it is one.
     pub why: String,
-    /// It would be taken if nothing was said.
     pub is_default: bool,
-    /// Only the user knows which field of the request carries the text.
+    /// Set if the code does not show which request field carries the input: the user has to name it.
     pub field: Option<UnresolvedField>,
 }
 
-/// A field that has to be named.
+/// A request field that the user has to name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnresolvedField {
-    /// Why.
     pub why: String,
-    /// The fields that the code shows.
+    /// The fields found in the code.
     pub known_fields: Vec<String>,
 }
 
-/// What could be integrated.
 #[derive(Debug, Default)]
 pub struct FeasibleIntegrations {
-    /// The likeliest first.
+    /// Most likely first.
     pub integrations: Vec<FeasibleIntegration>,
-    /// Why others were left out: everything that speaks against it, if there is nothing else.
+    /// Why other combinations were refused; if `integrations` is empty, these explain why.
     pub reasons: Vec<String>,
-    /// How many packages were not looked at, because there are so many.
+    /// Number of packages beyond the limit, which were not tried.
     pub skipped_packages: usize,
 }
 
-/// Finds every way in: by this recipe, or by any.
+/// Finds every possible integration, with `recipe` only or with any recipe.
 pub fn find_feasible_integrations(
     tree: &Tree,
     profile: &Profile,
@@ -99,7 +93,7 @@ pub fn find_feasible_integrations(
                 break;
             }
             match search.check_feasibility(&folder, recipe, framework) {
-                // Two frameworks of a package that come to the same edits are one choice.
+                // Two frameworks of a package that result in the same edits are one choice.
                 Ok(candidate) if own.iter().any(|known| known.has_same_edits(&candidate)) => {}
                 Ok(candidate) => own.push(candidate),
                 Err(reason) if all.reasons.contains(&reason) => {}
@@ -137,7 +131,7 @@ impl FeasibleIntegration {
 }
 
 impl UnresolvedField {
-    /// A field to try it with; which one it is does not decide whether it can be done.
+    /// Any field name to try the integration with: feasibility does not depend on which one it is.
     fn placeholder(&self) -> String {
         self.known_fields.first().cloned().unwrap_or_else(|| "message".to_owned())
     }

@@ -1,21 +1,20 @@
-//! Graphs of `LangGraph`: whether one can be asked with one text, and how.
+//! Decides whether and how a `LangGraph` graph can be called with a single message.
 
 use codebase::{FileSummary, FunctionParameter, NameKind, NameRedactor, summarize_file};
 use regex::Regex;
 use tree::Tree;
 
-/// How a graph is called.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct GraphCall {
-    /// It is made by calling a function of that name, which may have to be awaited.
+    /// The graph is returned by a function; the flag tells whether it is async.
     pub(crate) factory: Option<bool>,
-    /// A class for its context, to be imported beside it.
+    /// Class of the context argument, imported next to the graph.
     pub(crate) context: Option<String>,
-    /// It remembers, and wants to be told which conversation this is.
+    /// The graph stores state between calls and needs a thread id.
     pub(crate) has_checkpointer: bool,
 }
 
-/// How the graph `name` in a file is called with a conversation of one message; why not, if it cannot be.
+/// Resolves how to call the graph `name` with one message. The error is the reason it cannot be called.
 pub(crate) fn resolve_graph_call(
     tree: &Tree,
     path: &str,
@@ -34,14 +33,14 @@ pub(crate) fn resolve_graph_call(
         && !has_messages(tree, path, seen, &state)
     {
         return Err(format!(
-            "the state of `{graph}` in {file} ({}) has no `messages` that could be seen",
+            "no `messages` field was found in the state of `{graph}` in {file} ({})",
             shown(&state)
         ));
     }
     let mut call = GraphCall { has_checkpointer: text.contains("checkpointer="), ..GraphCall::default() };
     if let Some(function) = seen.functions.iter().find(|function| function.name == name) {
         if function.parameters.iter().any(|parameter| !parameter.optional) {
-            return Err(format!("`{graph}` in {file} needs arguments to make its graph"));
+            return Err(format!("`{graph}` in {file} needs arguments to build its graph"));
         }
         call.factory = Some(function.is_async);
     }
@@ -49,14 +48,16 @@ pub(crate) fn resolve_graph_call(
         let missing = all_fields(tree, path, seen, &class).into_iter().find(|field| !field.optional);
         if let Some(field) = missing {
             let (field, class) = (shown(&field.name), shown(&class));
-            return Err(format!("`{graph}` in {file} wants `{field}` in its configuration ({class})"));
+            return Err(format!("`{graph}` in {file} requires `{field}` in its configuration ({class})"));
         }
     }
     if let Some(class) = first_capture(&text, r"context_schema\s*=\s*(\w+)") {
         let fields = class_fields(tree, path, seen, &class);
         if !fields.is_some_and(|(_, fields)| fields.iter().all(|field| field.optional)) {
             let class = shown(&class);
-            return Err(format!("`{graph}` in {file} wants a context ({class}) that only you can fill in"));
+            return Err(format!(
+                "`{graph}` in {file} requires a context ({class}) that only you can fill in"
+            ));
         }
         call.context = Some(class);
     }
@@ -79,7 +80,7 @@ fn has_messages(tree: &Tree, path: &str, seen: &FileSummary, class: &str) -> boo
         || bases.iter().any(|base| known(base) || base != class && base_has_messages(tree, path, seen, base))
 }
 
-/// One class further up; more would be strange, and a circle endless.
+/// Checks one more level of base classes only, so that a cycle cannot recurse forever.
 fn base_has_messages(tree: &Tree, path: &str, seen: &FileSummary, class: &str) -> bool {
     let found = class_fields(tree, path, seen, class);
     found.is_some_and(|(bases, fields)| {
@@ -88,10 +89,10 @@ fn base_has_messages(tree: &Tree, path: &str, seen: &FileSummary, class: &str) -
     })
 }
 
-/// The fields of a class and of those that it is made from.
+/// The fields of a class and its direct base classes.
 fn all_fields(tree: &Tree, path: &str, seen: &FileSummary, class: &str) -> Vec<FunctionParameter> {
     let Some((bases, mut fields)) = class_fields(tree, path, seen, class) else { return Vec::new() };
-    // The file that holds the class knows its bases.
+    // Look up the bases in the file that defines the class: they are in scope there, not necessarily here.
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let module = seen
         .imports
@@ -107,7 +108,7 @@ fn all_fields(tree: &Tree, path: &str, seen: &FileSummary, class: &str) -> Vec<F
     fields
 }
 
-/// What a class is made from and its fields: here, or in a file of the same folder that is imported from.
+/// Bases and fields of a class defined in this file or in an imported file of the same folder.
 fn class_fields(
     tree: &Tree,
     path: &str,

@@ -1,4 +1,4 @@
-//! The way to an integration, as a list for people.
+//! Builds the manual integration guide: the same work as a plan, as steps to follow by hand.
 
 use codebase::package_manager::PackageManager;
 use codebase::{Ecosystem, NameRedactor};
@@ -11,62 +11,45 @@ use crate::release_line::ReleaseLine;
 const SIMULATION_PAGE: &str = "packages/website/docs-cli/configuration/simulation-config.md";
 const RUN_PAGE: &str = "packages/website/docs-cli/commands/run.md";
 
-/// What the steps depend on.
 pub struct GuideInput {
-    /// The framework.
     pub recipe: &'static Recipe,
-    /// The variant.
     pub variant: Variant,
-    /// The package manager.
     pub manager: PackageManager,
-    /// The line of the CLI.
     pub release_line: ReleaseLine,
-    /// The project or scenario.
+    /// Name of the FluxLoop project or scenario.
     pub name: String,
-    /// What FluxLoop runs, in a sentence; empty if that is not known.
+    /// Display name of what FluxLoop runs; empty if unknown.
     pub target: String,
-    /// The function that it runs, if it has a plain name.
+    /// Name of the function it runs, if it is a plain identifier.
     pub function: Option<String>,
-    /// Where the program listens.
     pub url: Option<String>,
-    /// How it is started.
     pub start_command: Option<String>,
-    /// What is to be minded.
     pub warnings: Vec<String>,
-    /// What of the repository the sentences here do not repeat.
+    /// Redacts names from the repository in messages.
     pub redactor: NameRedactor,
 }
 
-/// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuideStep {
-    /// Its name for programs, the same in both variants.
+    /// Stable identifier, the same in both variants.
     pub id: &'static str,
-    /// Its name for people.
     pub title: String,
-    /// What to do.
     pub details: String,
-    /// The page about it.
+    /// Path of the documentation page about this step.
     pub doc_ref: String,
-    /// Code that belongs to it.
     pub code_snippet: Option<String>,
 }
 
-/// The steps and what belongs to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntegrationGuide {
-    /// The steps.
     pub steps: Vec<GuideStep>,
-    /// How long it takes.
     pub estimated_time: &'static str,
-    /// What has to be there.
     pub prerequisites: Vec<String>,
-    /// What is to be minded.
     pub warnings: Vec<String>,
 }
 
 impl GuideInput {
-    /// What an integration found.
+    /// Takes the inputs from a computed integration.
     pub fn from_integration(integration: &Integration) -> Self {
         let usual = default_manager(integration.recipe);
         let is_shown = integration.target_label == integration.target;
@@ -82,12 +65,12 @@ impl GuideInput {
             function: function.map(str::to_owned),
             url: integration.url.clone(),
             start_command: integration.start_command.clone(),
-            warnings: integration.facts.warnings.clone(),
+            warnings: [&integration.facts.notes[..], &integration.facts.warnings].concat(),
             redactor: integration.redactor.clone(),
         }
     }
 
-    /// What is known without a repository.
+    /// Inputs for a guide without a repository.
     pub fn with_defaults(
         recipe: &'static Recipe,
         variant: Option<Variant>,
@@ -123,13 +106,12 @@ fn default_manager(recipe: &Recipe) -> PackageManager {
     if recipe.ecosystem == Ecosystem::Python { PackageManager::Pip } else { PackageManager::Npm }
 }
 
-/// The steps for a situation.
 pub fn build_guide(input: &GuideInput) -> IntegrationGuide {
     let mut warnings = input.warnings.clone();
     if !input.is_python() {
         warnings.push(match input.variant {
-            Variant::Sdk => "@fluxloop/sdk is not on the public npm registry; this variant works only where you can install it.".to_owned(),
-            Variant::Bridge => "There is no public JavaScript SDK for FluxLoop: the program is called over HTTP and stays as it is.".to_owned(),
+            Variant::Sdk => "@fluxloop/sdk is not on the public npm registry; this variant works only if you have access to it.".to_owned(),
+            Variant::Bridge => "FluxLoop has no public JavaScript SDK: it calls the program over HTTP, and the program is unchanged.".to_owned(),
         });
     }
     let steps = vec![install_step(input), code_step(input), config_step(input), test_step(input)];
@@ -146,7 +128,7 @@ fn prerequisites(input: &GuideInput) -> Vec<String> {
     let node = if input.release_line == ReleaseLine::V04 {
         "Node.js 18+ installed"
     } else {
-        "Node.js installed, in the version that the program needs"
+        "Node.js installed, in the version the program needs"
     };
     let mut all = vec!["Python 3.11+ installed".to_owned()];
     if !input.is_python() {
@@ -195,15 +177,15 @@ fn code_step(input: &GuideInput) -> GuideStep {
             let function = input.function.as_deref().unwrap_or("your_agent");
             (
                 "Decorate the agent".to_owned(),
-                "Put `@fluxloop.agent(...)` right above the function that answers the user, below its other decorators; \
-                 `@fluxloop.tool()`, `.prompt()` and `.trace()` on the functions that it works with."
+                "Put `@fluxloop.agent(...)` directly above the function that answers the user, below its other decorators, and \
+                 `@fluxloop.tool()`, `.prompt()` and `.trace()` on the functions it calls."
                     .to_owned(),
                 Some(format!("import fluxloop\n\n@fluxloop.agent(name=\"{function}\")\ndef {function}(...):\n    ...")),
             )
         }
         (true, Variant::Bridge) => (
-            "Leave the program as it is".to_owned(),
-            "FluxLoop calls a function of the program, or a small file of its own that calls it; nothing is decorated.".to_owned(),
+            "Leave the program unchanged".to_owned(),
+            "FluxLoop calls a function of the program, directly or through a small wrapper file; nothing is decorated.".to_owned(),
             None,
         ),
         (false, Variant::Sdk) => (
@@ -218,7 +200,7 @@ fn code_step(input: &GuideInput) -> GuideStep {
             (
                 "Add the bridge".to_owned(),
                 format!(
-                    "Create {}/{file}: it hands one input to {} and gives back the answer. No middleware, no change in the {} code.",
+                    "Create {}/{file}: it sends one input to {} and returns the reply. No middleware, no change to the {} code.",
                     input.project_folder(),
                     input.url.as_deref().unwrap_or("the program's endpoint"),
                     recipe.title
@@ -240,7 +222,7 @@ fn config_step(input: &GuideInput) -> GuideStep {
             format!("Set runner.target in {file} so that FluxLoop runs {}.", input.target)
         }
         (true, _, true) => {
-            format!("Set runner.target in {file} to `module:function`: a function that takes one text.")
+            format!("Set runner.target in {file} to `module:function`, a function that takes one string.")
         }
         (false, ReleaseLine::V04, _) => format!(
             "In {file}, set runner.type to process and runner.command to [\"node\", \"{}/bridge.mjs\"].",
@@ -266,10 +248,7 @@ fn test_step(input: &GuideInput) -> GuideStep {
     GuideStep {
         id: "test_integration",
         title: "Test integration".to_owned(),
-        details: format!(
-            "{start}: {run}. Then look into {}.",
-            input.release_line.results_location(&input.name)
-        ),
+        details: format!("{start}: {run}. Then check {}.", input.release_line.results_location(&input.name)),
         doc_ref: RUN_PAGE.to_owned(),
         code_snippet: None,
     }

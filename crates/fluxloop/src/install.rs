@@ -1,8 +1,8 @@
-//! Commands that install, by package manager.
+//! Install and run commands for each package manager.
 
 use codebase::package_manager::PackageManager;
 
-/// The command that makes packages dependencies of a project.
+/// The command that adds packages to a project's dependencies.
 pub(crate) fn install_command(manager: PackageManager, packages: &str, for_development: bool) -> String {
     let quoted = if packages.contains(['<', '>']) { format!("'{packages}'") } else { packages.to_owned() };
     match (manager, for_development) {
@@ -23,7 +23,7 @@ pub(crate) fn install_command(manager: PackageManager, packages: &str, for_devel
     }
 }
 
-/// A command, run so that it finds what the project has installed.
+/// Wraps a command so that it runs in the project's environment.
 pub(crate) fn run_command(manager: Option<PackageManager>, command: &str) -> String {
     match manager {
         Some(PackageManager::Uv) => format!("uv run {command}"),

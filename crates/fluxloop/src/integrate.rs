@@ -1,4 +1,4 @@
-//! From an analysed repository to the edits that make FluxLoop run it.
+//! Turns an analysed repository into the edits that make FluxLoop run its agent.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -20,17 +20,16 @@ use crate::recipe::{Recipe, SdkSupport};
 use crate::release_line::ReleaseLine;
 use crate::{dependency, install, node, package, python};
 
-/// How FluxLoop comes into a program.
+/// How FluxLoop is integrated into a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
-    /// The SDK is used in the program.
+    /// The program uses the SDK.
     Sdk,
-    /// The program is not touched; FluxLoop calls it from outside.
+    /// The program is unchanged; FluxLoop calls it from outside.
     Bridge,
 }
 
 impl Variant {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sdk => "sdk",
@@ -39,67 +38,55 @@ impl Variant {
     }
 }
 
-/// What the caller has decided about an integration. The analysis decides what is `None`.
+/// The caller's choices. The analysis decides whatever is `None`.
 #[derive(Debug, Clone, Default)]
 pub struct IntegrationOptions {
-    /// The package in a repository of several: its folder or its name.
+    /// Folder or name of the package, for a repository with several.
     pub package: Option<String>,
-    /// The variant.
     pub variant: Option<Variant>,
-    /// The release line of the FluxLoop CLI.
+    /// Release line of the FluxLoop CLI.
     pub release_line: Option<ReleaseLine>,
     /// The function to run, as `path/to/file.py:function`, or the route, as `POST /chat`.
     pub agent: Option<String>,
-    /// The field of a request that carries the text.
+    /// The request field that carries the input.
     pub request_field: Option<String>,
 }
 
-/// What integrating comes to.
 #[derive(Debug)]
 pub struct Integration {
-    /// The framework.
     pub recipe: &'static Recipe,
-    /// The variant, and why.
     pub variant: Variant,
-    /// Why it is this variant.
     pub why_variant: String,
-    /// The line of the CLI.
     pub release_line: ReleaseLine,
-    /// Why it is this line.
     pub why_release_line: String,
-    /// The project or scenario of FluxLoop.
+    /// Name of the FluxLoop project or scenario.
     pub name: String,
-    /// The package manager.
     pub manager: Option<PackageManager>,
-    /// What FluxLoop runs in the end.
+    /// What FluxLoop runs, verbatim.
     pub target: String,
-    /// The same in a sentence: named by its place if it is no plain name.
+    /// `target` for messages: replaced by its location if it is not a safe name.
     pub target_label: String,
-    /// Where the program listens, if it is called over HTTP; in a sentence.
+    /// The endpoint, redacted for messages, if the program is called over HTTP.
     pub url: Option<String>,
-    /// How the program is started, if it has to be; in a sentence.
+    /// The command that starts the program, if it has to be running.
     pub start_command: Option<String>,
-    /// The edits, or why there are none.
     pub outcome: IntegrationOutcome,
-    /// Checks, warnings, prerequisites.
     pub facts: PlanDetails,
-    /// What the summary says after its first words: for what project, by what runner.
+    /// Tail of the summary: the project and the runner.
     scope: String,
-    /// What of the repository the sentences here do not repeat.
+    /// Redacts names from the repository in messages.
     pub redactor: NameRedactor,
 }
 
-/// Whether a recipe can integrate FluxLoop.
 #[derive(Debug, PartialEq)]
 pub enum IntegrationOutcome {
-    /// It can, by these edits.
     Planned(Vec<Edit>),
-    /// It cannot, for this reason.
+    /// The recipe cannot integrate FluxLoop, for this reason.
     Refused(String),
 }
 
 impl Integration {
-    /// What the plan does, in a sentence. `has_edits`: the edits could be placed in the files as they are.
+    /// One-sentence summary of the plan. `has_edits`: at least one edit could be placed in the current files.
     pub fn summary(&self, has_edits: bool) -> String {
         let verb = if has_edits { "Add" } else { "No" };
         format!("{verb} FluxLoop integration for {}.", self.scope)
@@ -113,7 +100,7 @@ impl Integration {
         }
     }
 
-    /// Why the recipe refused.
+    /// The reason for the refusal, if the recipe refused.
     pub fn refusal(&self) -> Option<&str> {
         match &self.outcome {
             IntegrationOutcome::Planned(_) => None,
@@ -122,17 +109,16 @@ impl Integration {
     }
 }
 
-/// No package of the repository has this folder or name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no package `{package}`; there are {}", known.join(", "))]
+#[error("no package `{package}`; the packages are {}", known.join(", "))]
 pub struct UnknownPackage {
-    /// What the caller named.
+    /// The requested name, redacted.
     pub package: String,
-    /// Packages that there are.
+    /// The first existing packages.
     pub known: Vec<String>,
 }
 
-/// Everything that is known while an integration is worked out.
+/// Everything a recipe can look at.
 pub(crate) struct RecipeInput<'a> {
     pub(crate) recipe: &'static Recipe,
     pub(crate) tree: &'a Tree,
@@ -143,23 +129,23 @@ pub(crate) struct RecipeInput<'a> {
     pub(crate) layout: FluxloopLayout,
     pub(crate) variant: Variant,
     pub(crate) name: String,
-    /// Files that were looked at: parsing one again says nothing new.
+    /// Cache of parsed files: recipes ask for the same files repeatedly.
     summaries: RefCell<BTreeMap<String, Option<Rc<FileSummary>>>>,
 }
 
-/// What a way of integrating contributes.
+/// What a recipe adds to the plan.
 #[derive(Default)]
 pub(crate) struct Contribution {
     pub(crate) edits: Vec<Edit>,
     pub(crate) runner: Option<RunnerConfig>,
     pub(crate) target: String,
-    /// Where that stands: file and line.
+    /// File and line of the target.
     pub(crate) target_location: (String, u32),
     pub(crate) url: Option<String>,
     pub(crate) start_command: Option<String>,
     pub(crate) warnings: Vec<String>,
     pub(crate) prerequisites: Vec<String>,
-    /// Python files that must still compile.
+    /// Python files that a check of the plan compiles.
     pub(crate) files_to_compile: BTreeSet<String>,
 }
 
@@ -176,33 +162,30 @@ impl RecipeInput<'_> {
         self.variant == Variant::Sdk
     }
 
-    /// Puts names of the repository into sentences.
     pub(crate) fn redactor(&self) -> &NameRedactor {
         &self.profile.redactor
     }
 
-    /// A function, class or field of the repository in a sentence.
+    /// A function, class or field name, redacted for messages.
     pub(crate) fn display_name<'n>(&self, name: &'n str, path: &str, line: u32) -> Cow<'n, str> {
         self.redactor().name(NameKind::Identifier, name, path, line)
     }
 
-    /// A route in a sentence.
     pub(crate) fn display_route(&self, route: &Route) -> String {
         display_route(self.redactor(), route)
     }
 
-    /// What a file says about itself.
     pub(crate) fn file_summary(&self, path: &str) -> Option<Rc<FileSummary>> {
         let mut seen = self.summaries.borrow_mut();
         seen.entry(path.to_owned()).or_insert_with(|| summarize_file(self.tree, path).map(Rc::new)).clone()
     }
 
-    /// Whether a file stands beside the product, seen from the package: an example, a test.
+    /// Whether a file is an example or a test, judged by its path within the package.
     pub(crate) fn is_example_or_test(&self, path: &str) -> bool {
         codebase::is_example_or_test(path.strip_prefix(&self.package).unwrap_or(path).trim_start_matches('/'))
     }
 
-    /// Whether a file belongs to the package, and not to one inside it.
+    /// Whether a file belongs to this package and not to a nested one.
     pub(crate) fn owns_file(&self, path: &str) -> bool {
         package::owning_package(self.profile, path) == self.package
     }
@@ -217,12 +200,12 @@ impl RecipeInput<'_> {
         self.profile.routes.iter().filter(|route| self.owns_file(&route.file))
     }
 
-    /// A file of the package, from the root.
+    /// Path of a file of the package, relative to the repository root.
     pub(crate) fn package_path(&self, name: &str) -> String {
         if self.package.is_empty() { name.to_owned() } else { format!("{}/{name}", self.package) }
     }
 
-    /// Where it is, in a sentence: nothing for the root.
+    /// ` in FOLDER` for messages; empty for the root.
     pub(crate) fn location_phrase(&self) -> String {
         if self.package.is_empty() {
             String::new()
@@ -242,7 +225,7 @@ impl RecipeInput<'_> {
     }
 }
 
-/// Works out an integration by this recipe.
+/// Computes the integration for a recipe.
 pub fn integrate(
     tree: &Tree,
     profile: &Profile,
@@ -269,7 +252,7 @@ pub fn integrate(
     };
     let found = if input.framework.is_none() && !recipe.is_plain_python() {
         let place = input.location_phrase();
-        Err(format!("nothing shows that {} is used{place}", recipe.title))
+        Err(format!("found no evidence that {} is used{place}", recipe.title))
     } else if recipe.ecosystem == Ecosystem::Python {
         python::integrate(&input)
     } else {
@@ -295,7 +278,7 @@ pub fn integrate(
     Ok(build_integration(&input, found, refusal, why_variant, notes))
 }
 
-/// The framework as it is in a package: with the places there alone.
+/// The framework as used by a package, with only that package's anchors.
 fn framework_in_package(profile: &Profile, recipe: &Recipe, package: &str) -> Option<Framework> {
     let is_it = |one: &&Framework| one.name == recipe.name && one.ecosystem == recipe.ecosystem;
     let mut framework = profile.frameworks.iter().find(is_it)?.clone();
@@ -312,10 +295,10 @@ fn choose_variant(tree: &Tree, recipe: &Recipe, wanted: Option<Variant>, package
         ["dependencies", "devDependencies"].iter().any(|group| manifest[group].get("@fluxloop/sdk").is_some())
     };
     match (wanted, recipe.sdk) {
-        (Some(variant), _) => (variant, "it was asked for".to_owned()),
+        (Some(variant), _) => (variant, "requested".to_owned()),
         (None, SdkSupport::Decorators) => (
             Variant::Sdk,
-            "the Python SDK is public, and its decorators show what happens inside the agent".to_owned(),
+            "the Python SDK is public, and its decorators trace what happens inside the agent".to_owned(),
         ),
         (None, _) if has_sdk() => (Variant::Sdk, "package.json depends on @fluxloop/sdk".to_owned()),
         (None, _) => (
@@ -338,7 +321,7 @@ fn build_integration(
     let mut facts =
         PlanDetails { warnings: notes, prerequisites: contribution.prerequisites, ..PlanDetails::default() };
     if refusal.is_none() {
-        facts.warnings.push(format!(
+        facts.notes.push(format!(
             "Variant `{}`: {why_variant}. FluxLoop CLI {}: {}.",
             input.variant.name(),
             line.name(),
@@ -374,14 +357,14 @@ fn build_integration(
             facts.prerequisites.push(format!("The program is running while FluxLoop runs: {start} ({url})"));
         }
         if contribution.runner.is_some() {
-            facts.warnings.push(format!(
-                "FluxLoop exits with 0 even if the agent fails: whether a run went well is in {}.",
+            facts.notes.push(format!(
+                "FluxLoop exits with 0 even if the agent fails; check {} for the result of a run.",
                 line.results_location(name_or_placeholder(&input.name))
             ));
             if name_or_placeholder(&input.name) != input.name {
                 facts.warnings.push(format!(
-                    "NAME stands for the name of the FluxLoop project in {}, which is not repeated in commands: there is no \
-                     check that runs it.",
+                    "Replace NAME with the name of the FluxLoop project in {}. It is not a safe command argument, so \
+                     no check runs the project.",
                     input.redactor().folder(&line.project_folder(&input.name))
                 ));
             }
@@ -389,10 +372,10 @@ fn build_integration(
         if is_python && input.uses_sdk() {
             facts.warnings.push(match line {
                 ReleaseLine::V02 | ReleaseLine::V03 => {
-                    "FluxLoop keeps the arguments and results of decorated functions as text in its result files.".to_owned()
+                    "FluxLoop stores the arguments and results of decorated functions in plain text in its result files.".to_owned()
                 }
-                ReleaseLine::V04 => "FluxLoop 0.4 runs decorated functions, but keeps no records of what happens inside them; 0.2 and \
-                              0.3 do. The variant `bridge` runs the agent without touching its code."
+                ReleaseLine::V04 => "FluxLoop 0.4 runs decorated functions but does not record what happens inside them; 0.2 and \
+                              0.3 do. The variant `bridge` runs the agent without changing its code."
                     .to_owned(),
             });
         }
@@ -428,23 +411,22 @@ fn build_integration(
     }
 }
 
-/// A route in a sentence: `POST /chat`.
+/// A route for messages: `POST /chat`, redacted if it is not a safe name.
 pub(crate) fn display_route(redactor: &NameRedactor, route: &Route) -> String {
     let shown = format!("{} {}", route.method, route.path);
     redactor.name(NameKind::Route, &shown, &route.file, route.line).into_owned()
 }
 
-/// Where the program listens, in a sentence.
 fn display_url(input: &RecipeInput<'_>, (path, line): &(String, u32), url: &str) -> String {
     input.redactor().name(NameKind::Address, url, path, *line).into_owned()
 }
 
-/// A project or scenario in a command that is proposed: one that is no plain name is left to be filled in.
+/// The project name for suggested commands. A name that is not safe in a command becomes a placeholder.
 pub(crate) fn name_or_placeholder(name: &str) -> &str {
     if NameKind::Setting.is_safe_name(name) { name } else { "NAME" }
 }
 
-/// The Python that FluxLoop needs, or the newer one that the program needs.
+/// The minimum Python version: FluxLoop's, or the program's if that is newer.
 fn python_version(input: &RecipeInput<'_>) -> String {
     const MIN_PYTHON_MINOR: u32 = 11;
     let text = input.tree.read(&input.package_path("pyproject.toml"), 1 << 20).unwrap_or_default();
@@ -462,21 +444,22 @@ fn post_checks(
     warnings: &mut Vec<String>,
 ) -> Vec<String> {
     let mut checks = Vec::new();
-    // A path that no command would take is compiled by nobody.
+    // Skip paths that the check allowlist would reject: one of them would make the whole plan invalid.
     let takes = |path: &&str| {
         NameKind::File.is_safe_name(path)
             && judge_check(&format!("python -m py_compile {path}"), is_check_command).is_ok()
     };
     let (files, others): (Vec<&str>, Vec<&str>) = compiles.iter().map(String::as_str).partition(takes);
-    // What no sentence repeats is not part of a command either.
+    // Commands are shown to the user, so names that messages must not repeat stay out of them too.
     warnings.extend(others.iter().filter(|path| !NameKind::File.is_safe_name(path)).map(|path| {
-        format!("There is no check that compiles {}: its name is no plain path.", input.redactor().file(path))
+        format!("No check compiles {}: its path is not a safe argument.", input.redactor().file(path))
     }));
     if !files.is_empty() {
         checks.push(format!("python -m py_compile {}", files.join(" ")));
     }
     if runs && name_or_placeholder(&input.name) == input.name {
-        // A tool that finds its environment by the folder it is in does not find that of a package further down.
+        // The check runs in the root, where `uv run` and others would not find the environment of a nested
+        // package.
         let manager = manager.filter(|_| input.package.is_empty());
         checks.push(install::run_command(manager, &input.release_line().run_command(&input.name)));
     }

@@ -1,4 +1,4 @@
-//! The FluxLoop project that is there already, and the line of the CLI that it belongs to.
+//! Detects existing FluxLoop projects and the release line of the CLI in use.
 
 use codebase::{NameKind, NameRedactor};
 use regex::Regex;
@@ -8,13 +8,12 @@ use tree::Tree;
 use crate::ReleaseLine;
 use crate::project::location;
 
-/// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FluxloopLayout {
     pub(crate) release_line: ReleaseLine,
-    /// Why it is this line.
+    /// Why this release line.
     pub(crate) why: String,
-    /// The projects or scenarios that are there: their names, and their folders.
+    /// Names and folders of the existing projects or scenarios.
     pub(crate) projects: Vec<(String, String)>,
 }
 
@@ -24,7 +23,8 @@ const MANIFEST_FILES: [&str; 5] =
     ["pyproject.toml", "requirements.txt", "requirements-dev.txt", "requirements/dev.txt", "Pipfile"];
 
 impl FluxloopLayout {
-    /// Looks at folders and versions; `package` is the folder of the chosen package. `wanted` settles it.
+    /// Detects the release line from project folders, then from declared versions in `package` and the root.
+    /// `wanted` overrides both.
     pub(crate) fn detect(
         tree: &Tree,
         package: &str,
@@ -37,13 +37,13 @@ impl FluxloopLayout {
             own.map(|(_, name, folder)| (name.clone(), folder.clone())).collect::<Vec<_>>()
         };
         let (release_line, why) = if let Some(line) = wanted {
-            (line, "it was asked for".to_owned())
+            (line, "requested".to_owned())
         } else if let Some((line, _, folder)) = places.first() {
-            (*line, format!("`{}` has the folders of this line", redactor.folder(folder)))
+            (*line, format!("`{}` has the layout of this release line", redactor.folder(folder)))
         } else if let Some((line, why)) = declared_release_line(tree, package, redactor) {
             (line, why)
         } else {
-            (ReleaseLine::NEWEST, "nothing in the repository names another, and it is the newest".to_owned())
+            (ReleaseLine::NEWEST, "the newest, as the repository specifies no other".to_owned())
         };
         Self { release_line, why, projects: of_line(release_line) }
     }
@@ -53,7 +53,8 @@ fn exists(tree: &Tree, path: &str) -> bool {
     tree.metadata(path).ok().flatten().is_some()
 }
 
-/// Projects and scenarios at the root, each with its line. Those in one file are too old to be integrated into.
+/// Projects and scenarios at the root, each with its release line. Single-file projects are skipped: they are
+/// too old to integrate into.
 fn find_projects(tree: &Tree) -> Vec<(ReleaseLine, String, String)> {
     let mut found = Vec::new();
     for place in location::locations_in(tree, "") {
@@ -65,7 +66,7 @@ fn find_projects(tree: &Tree) -> Vec<(ReleaseLine, String, String)> {
     found
 }
 
-/// The line that a lock file or a manifest names.
+/// The release line that a lock file or manifest specifies.
 fn declared_release_line(
     tree: &Tree,
     package: &str,
@@ -81,7 +82,7 @@ fn declared_release_line(
             if let Some(version) = codebase::locked_version(file, &text, "fluxloop-cli") {
                 let line = ReleaseLine::from_version(&version)?;
                 let version = redactor.name(NameKind::Version, &version, &path, 0);
-                return Some((line, format!("`{}` has fluxloop-cli {version}", redactor.file(&path))));
+                return Some((line, format!("`{}` locks fluxloop-cli {version}", redactor.file(&path))));
             }
         }
         for file in MANIFEST_FILES {
@@ -92,14 +93,15 @@ fn declared_release_line(
                     "" => String::new(),
                     wanted => format!(" {}", redactor.name(NameKind::Version, wanted, &path, 0)),
                 };
-                return Some((line, format!("`{}` asks for fluxloop-cli{wanted}", redactor.file(&path))));
+                return Some((line, format!("`{}` requires fluxloop-cli{wanted}", redactor.file(&path))));
             }
         }
     }
     None
 }
 
-/// What `fluxloop-cli==0.2.30`, `~=0.3.5`, `<0.4` or `>=0.2` allow at most, and the versions as they are written.
+/// The newest release line that a requirement such as `fluxloop-cli==0.2.30`, `~=0.3.5`, `<0.4` or `>=0.2`
+/// allows, and the version specifier as written.
 fn required_release_line(text: &str) -> Option<(ReleaseLine, String)> {
     let name = Regex::new(r#"(?m)^[^#\n]*?\bfluxloop[-_.]cli\b(?:\s*=\s*["']|["']?\s*)([^"'#;\n]*)"#).ok()?;
     let found = name.captures(text)?;
@@ -116,7 +118,7 @@ fn required_release_line(text: &str) -> Option<(ReleaseLine, String)> {
     Some((line, wanted.to_owned()))
 }
 
-/// The file with inputs that a project of 0.2 or 0.3 names, from its folder.
+/// The inputs file of a 0.2 or 0.3 project, relative to its folder.
 pub(crate) fn find_inputs_file(tree: &Tree, folder: &str) -> Option<String> {
     let pattern = Regex::new(r#"(?m)^inputs_file:\s*["']?([^"'#\n]+?)["']?\s*(?:#.*)?$"#).ok()?;
     let texts = ["simulation.yaml", "input.yaml"].iter().filter_map(|file| {
@@ -125,7 +127,6 @@ pub(crate) fn find_inputs_file(tree: &Tree, folder: &str) -> Option<String> {
     texts.into_iter().find_map(|text| Some(pattern.captures(&text)?.get(1)?.as_str().to_owned()))
 }
 
-/// The scripts of a `package.json`, and whether it depends on a package.
 pub(crate) fn read_package_json(tree: &Tree, package: &str) -> Option<Value> {
     let path = if package.is_empty() { "package.json".to_owned() } else { format!("{package}/package.json") };
     serde_json::from_slice(&tree.read(&path, MAX_MANIFEST_BYTES).ok()?).ok()

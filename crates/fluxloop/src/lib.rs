@@ -1,10 +1,11 @@
-//! What integrating FluxLoop into a program means.
+//! FluxLoop integration recipes, and a reader for FluxLoop projects.
 //!
-//! [`integrate`] turns an analysed repository into the edits that make FluxLoop run it: decorators on the agent's
-//! functions, a file through which FluxLoop calls it, and the configuration of the FluxLoop line that is used here. Where
-//! nothing right can be done it says why. [`build_guide`] tells the same as a list for people.
+//! [`integrate`] turns an analysed repository into the edits that make FluxLoop run it: decorators on the
+//! agent's functions, a file through which FluxLoop calls the agent, and configuration for the FluxLoop
+//! release line in use. If no edit is certain to be right, it refuses with a reason. [`build_guide`] lists
+//! the same steps for people.
 //!
-//! [`project`] reads what is there already: settings, inputs, experiments and evaluations of FluxLoop projects.
+//! [`project`] reads existing FluxLoop projects: settings, inputs, experiments and evaluations.
 
 mod check_commands;
 mod config;
@@ -45,9 +46,9 @@ pub use runner_pattern::{RunnerPattern, runner_pattern};
 
 use codebase::plan::WrongImport;
 
-/// Imports that people write and that do not work.
+/// Common but wrong imports of the SDK.
 pub const WRONG_IMPORTS: &[WrongImport] = &[WrongImport {
     wrong: "from fluxloop import fluxloop",
     right: "import fluxloop",
-    why: "the package `fluxloop` has no name `fluxloop` in it",
+    why: "the package `fluxloop` exports no name `fluxloop`",
 }];

@@ -1,11 +1,11 @@
-//! The documented way into a JavaScript program: `app.use(fluxloop(…))`.
+//! The documented integration for JavaScript programs: `app.use(fluxloop(…))`.
 
 use codebase::plan::{Anchor, AnchorKind, Edit, Payload, Strategy};
 use codebase::{Framework, NameRedactor, summarize_file};
 use regex::Regex;
 use tree::Tree;
 
-/// The edit that registers the middleware after the application is made.
+/// The edit that registers the middleware right after the application is created.
 pub(crate) fn middleware_edit(
     tree: &Tree,
     framework: &Framework,
@@ -15,7 +15,7 @@ pub(crate) fn middleware_edit(
     let anchor = framework
         .anchors
         .first()
-        .ok_or_else(|| format!("no place was found where the {title} application is made"))?;
+        .ok_or_else(|| format!("found no place where the {title} application is created"))?;
     let text = tree
         .read(&anchor.path, 1 << 20)
         .ok()
@@ -27,7 +27,7 @@ pub(crate) fn middleware_edit(
         .and_then(|name| Some(name.captures(line)?[1].to_owned()));
     let name = named.ok_or_else(|| {
         let place = redactor.location(&anchor.path, anchor.line);
-        format!("{place} makes the {title} application without giving it a name")
+        format!("{place} creates the {title} application without assigning it to a variable")
     })?;
     let requires = summarize_file(tree, &anchor.path).is_some_and(|summary| {
         !summary.imports.is_empty() && !text.contains("import ") && text.contains("require(")
@@ -51,7 +51,9 @@ pub(crate) fn middleware_edit(
             location: None,
             set: Vec::new(),
         },
-        rationale: format!("The documented middleware, right after the {title} application is made."),
+        rationale: format!(
+            "Registers the documented middleware right after the {title} application is created."
+        ),
         changes: Vec::new(),
     })
 }

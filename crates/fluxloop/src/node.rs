@@ -1,4 +1,4 @@
-//! Integrating a program in JavaScript or TypeScript: over HTTP, or by the documented middleware.
+//! Integration of JavaScript and TypeScript programs: over HTTP, or with the documented middleware.
 
 use codebase::Route;
 use codebase::package_manager::PackageManager;
@@ -14,7 +14,6 @@ use crate::package::is_python_file;
 use crate::recipe::SdkSupport;
 use crate::release_line::ReleaseLine;
 
-/// A program in JavaScript or TypeScript.
 pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, String> {
     let recipe = input.recipe();
     if input.uses_sdk() {
@@ -40,7 +39,7 @@ pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, String>
                     .collect();
                 if wanted.is_none() && !others.is_empty() {
                     found.warnings.push(format!(
-                        "{} was taken; other routes lead to a model as well ({}): name one as `agent`.",
+                        "{} was chosen; other routes also lead to a model ({}). To use one of them, pass it as `agent`.",
                         input.display_route(route),
                         others.join(", ")
                     ));
@@ -50,7 +49,7 @@ pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, String>
             Err(reason) => reasons.push(reason),
         }
     }
-    // A route that the analysis did not connect with a model, but that somebody names.
+    // The caller may name a route that the analysis did not connect to a model.
     if let Some((method, path)) =
         wanted.and_then(|wanted| wanted.split_once(' ')).filter(|_| reasons.is_empty())
     {
@@ -74,7 +73,7 @@ pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, String>
     reasons.truncate(3);
     Err(if reasons.is_empty() {
         format!(
-            "no route of this {} program was found that leads to a language model; name the one to call as `agent` \
+            "found no route of this {} program that leads to a language model; pass the one to call as `agent` \
              (\"POST /chat\") with `request_field`",
             recipe.title
         )
@@ -97,12 +96,12 @@ fn add_bridge(input: &RecipeInput<'_>, endpoint: &AgentEndpoint, contribution: &
     let port = seen.unwrap_or(recipe.port);
     if seen.is_none() {
         contribution.warnings.push(format!(
-            "No port was seen in the code; {port} is the usual one. AGENT_URL says where to ask."
+            "The code does not show the port; {port} is the default. Set AGENT_URL to the actual address."
         ));
     }
     let url = format!("http://{}:{port}{}{}", recipe.host, global_prefix(input, &files), endpoint.path);
     let folder = input.release_line().project_folder(&input.name);
-    let why = "FluxLoop calls the program through this file; the program itself stays as it is.";
+    let why = "FluxLoop calls the program through this file; the program itself is unchanged.";
     if input.release_line() == ReleaseLine::V04 {
         let path = format!("{folder}/bridge.mjs");
         contribution.edits.push(create_file_edit(path.clone(), endpoint.render_node_bridge(&url), why));
@@ -127,7 +126,7 @@ fn integrate_middleware(input: &RecipeInput<'_>) -> Result<Contribution, String>
     let recipe = input.recipe();
     if recipe.sdk == SdkSupport::Undocumented {
         return Err(format!(
-            "no document says how @fluxloop/sdk is used with {}; the variant `bridge` works without it",
+            "using @fluxloop/sdk with {} is not documented; the variant `bridge` works without it",
             recipe.title
         ));
     }
@@ -144,14 +143,14 @@ fn integrate_middleware(input: &RecipeInput<'_>) -> Result<Contribution, String>
         false,
     ));
     found.warnings.push(
-        "@fluxloop/sdk is not on the public npm registry: this works only where you can install it. The variant `bridge` \
-         needs nothing of the kind."
+        "@fluxloop/sdk is not on the public npm registry: this works only if you have access to it. The variant `bridge` \
+         does not need it."
             .to_owned(),
     );
     Ok(found)
 }
 
-/// The request in the form that the route reads, if it lets anybody in.
+/// The request that the route expects. Routes that require authentication are refused.
 fn resolve_endpoint(input: &RecipeInput<'_>, route: &Route) -> Result<AgentEndpoint, String> {
     let endpoint =
         AgentEndpoint::from_route(route, input.options.request_field.as_deref(), input.redactor())?;
@@ -169,15 +168,12 @@ fn resolve_endpoint(input: &RecipeInput<'_>, route: &Route) -> Result<AgentEndpo
     let is_guarded = asks.is_some_and(|asks| asks.is_match(&text))
         || everywhere.is_some_and(|all| all.is_match(&before_all));
     if is_guarded {
-        return Err(format!(
-            "{} asks who calls, so that a request needs credentials",
-            input.display_route(route)
-        ));
+        return Err(format!("{} requires authentication", input.display_route(route)));
     }
     endpoint.refine_from_source(&text, input.redactor(), &route.file)
 }
 
-/// `app.setGlobalPrefix("api")` of `NestJS`.
+/// The path prefix set with `app.setGlobalPrefix("api")` in `NestJS`.
 fn global_prefix(input: &RecipeInput<'_>, files: &[String]) -> String {
     let Ok(pattern) = Regex::new(r#"setGlobalPrefix\(\s*["'`]/?([\w/-]+)["'`]"#) else {
         return String::new();

@@ -1,4 +1,4 @@
-//! Which package of a repository is meant, and what its FluxLoop project is called.
+//! Selects the package to integrate, its framework, and the name of its FluxLoop project.
 
 use codebase::language::{self, Language};
 use codebase::{Ecosystem, Framework, MIN_CANDIDATE_CONFIDENCE, NameKind, Profile, ProjectProfile};
@@ -7,10 +7,10 @@ use crate::integrate::{IntegrationOptions, UnknownPackage};
 use crate::layout::FluxloopLayout;
 use crate::recipe::{Recipe, find_recipe, plain_python};
 
-/// The most words of a name that a scenario is called after.
+/// Package names with more words than this are taken for sentences, not names.
 const MAX_SCENARIO_WORDS: usize = 3;
 
-/// The package that is meant, and what is to be said about others.
+/// The package to integrate, with notes about others that would fit.
 pub(crate) fn select_package(
     profile: &Profile,
     recipe: &Recipe,
@@ -48,7 +48,7 @@ pub(crate) fn select_package(
     } else {
         let shown = |folder: &str| profile.redactor.folder(folder).into_owned();
         vec![format!(
-            "This plan is for `{}`. {} is also used in {}: give `package` for a plan of their own.",
+            "This plan is for `{}`. {} is also used in {}; pass `package` to plan for one of them.",
             shown(&first.folder),
             recipe.title,
             others.iter().map(|folder| shown(folder)).collect::<Vec<_>>().join(", ")
@@ -57,7 +57,8 @@ pub(crate) fn select_package(
     Ok((first.folder.clone(), notes))
 }
 
-/// The folder of a package that somebody names. The root can always be named: programs without a manifest lie there.
+/// Resolves a package given by folder or name. The root is always valid: programs without a manifest are
+/// there.
 pub(crate) fn resolve_package_folder(profile: &Profile, wanted: &str) -> Result<String, UnknownPackage> {
     let plain = normalize_package_name(wanted);
     match find_package(profile, wanted) {
@@ -72,25 +73,25 @@ pub(crate) fn resolve_package_folder(profile: &Profile, wanted: &str) -> Result<
     }
 }
 
-/// What somebody calls a package, without what shells like to add.
+/// Strips the `./` and `/` that shell completion adds.
 fn normalize_package_name(wanted: &str) -> &str {
     let plain = wanted.trim_start_matches("./").trim_end_matches('/');
     if plain == "." { "" } else { plain }
 }
 
-/// The package that somebody names by its folder or its name.
+/// Finds a package by its folder or name.
 fn find_package<'p>(profile: &'p Profile, wanted: &str) -> Option<&'p ProjectProfile> {
     let plain = normalize_package_name(wanted);
     let by_name =
         |project: &&ProjectProfile| project.folder == plain || project.name.as_deref() == Some(plain);
-    // What stands for a folder in our sentences stands for it in an answer as well.
+    // Messages show unsafe folder names as a stand-in, so accept the stand-in as an argument too.
     let by_stand_in = |project: &&ProjectProfile| {
         wanted.starts_with('(') && profile.redactor.folder(&project.folder) == wanted
     };
     profile.projects.iter().find(by_name).or_else(|| profile.projects.iter().find(by_stand_in))
 }
 
-/// The framework that the repository is best integrated by, in the package and with the agent that are meant.
+/// The recipe that fits the repository best, given the package and agent if the caller named them.
 pub fn likely_recipe(
     profile: &Profile,
     package: Option<&str>,
@@ -123,14 +124,14 @@ pub fn likely_recipe(
             Some((!with_agents(&one.project), recipe))
         })
         .collect();
-    // The surest comes first; one with an agent goes before one without.
+    // Stable sort: frameworks with an agent first, then by confidence.
     known.sort_by_key(|(without, _)| *without);
     let python =
         || profile.agents.iter().any(|agent| is_python_file(&agent.path)).then(plain_python).flatten();
     known.first().map(|(_, recipe)| *recipe).or_else(python)
 }
 
-/// The name of the project or scenario: the one that is there, or one after the package.
+/// Name of the FluxLoop project or scenario: an existing one, or one derived from the package.
 pub(crate) fn scenario_name(
     profile: &Profile,
     layout: &FluxloopLayout,
@@ -138,7 +139,7 @@ pub(crate) fn scenario_name(
     notes: &mut Vec<String>,
 ) -> String {
     let project = profile.projects.iter().find(|project| project.folder == package);
-    // A sentence is no name, and does not become one by dashes.
+    // Some manifests have a sentence as the name: do not turn that into a slug.
     let is_name = |text: &&str| {
         let words = text.split(' ').filter(|word| !word.is_empty());
         words.clone().count() <= MAX_SCENARIO_WORDS
@@ -170,7 +171,7 @@ pub(crate) fn scenario_name(
             };
             let all: Vec<String> = layout.projects.iter().map(shown).collect();
             notes.push(format!(
-                "There are several FluxLoop projects ({}); {} is changed.",
+                "There are several FluxLoop projects ({}); this plan changes {}.",
                 all.join(", "),
                 all.first().map_or("", String::as_str)
             ));
@@ -179,7 +180,7 @@ pub(crate) fn scenario_name(
     }
 }
 
-/// The folder of the project that a file belongs to.
+/// Folder of the innermost package that contains a file.
 pub(crate) fn owning_package(profile: &Profile, path: &str) -> String {
     let holds = |project: &&ProjectProfile| {
         project.folder.is_empty()
@@ -193,7 +194,7 @@ pub(crate) fn is_python_file(path: &str) -> bool {
     language::detect_language(path) == Some(Language::Python)
 }
 
-/// Packages besides the chosen one in which a model is called.
+/// A note about other packages that call a model.
 pub(crate) fn other_packages_note(
     profile: &Profile,
     options: &IntegrationOptions,
@@ -213,5 +214,5 @@ pub(crate) fn other_packages_note(
     others.truncate(8);
     let list = others.join(", ");
     (!others.is_empty())
-        .then(|| format!("A model is also called in {list}: give `package` for a plan of their own."))
+        .then(|| format!("A model is also called in {list}; pass `package` to plan for one of them."))
 }

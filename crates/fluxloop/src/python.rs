@@ -133,7 +133,7 @@ fn choose_entry(input: &RecipeInput<'_>) -> Result<(EntryMethod, Option<Agent>),
     })
 }
 
-/// The agent that somebody named: `path/to/file.py:name`.
+/// The agent that the caller named: `path/to/file.py:name`.
 fn entry_by_name(input: &RecipeInput<'_>, wanted: &str) -> Result<(EntryMethod, Option<Agent>), String> {
     if let Some(route) = input.routes().find(|route| format!("{} {}", route.method, route.path) == wanted) {
         let endpoint =

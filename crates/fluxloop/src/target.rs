@@ -132,7 +132,7 @@ pub(crate) fn text_argument(
     }
 }
 
-/// Whether a name is that of a number for somebody or something.
+/// Whether a name is that of an identifier.
 pub(crate) fn is_id_name(name: &str) -> bool {
     let name = name.to_lowercase();
     name.ends_with("id") || ["session", "thread", "conversation", "user", "username"].contains(&name.as_str())

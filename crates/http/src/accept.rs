@@ -1,4 +1,4 @@
-//! Connections: taking them, and keeping those from doing harm that are slow, many, or never end.
+//! Accepts connections and limits those that are slow, numerous or never end.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,18 +21,16 @@ use crate::session::HttpSessions;
 use crate::timeouts::TimeoutStream;
 use crate::{HttpSettings, HttpState, ReloadableTls, route};
 
-/// How long running requests may take to come to their end.
+/// How long running requests may take to finish on shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may wait for the next request.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
-/// How long a TLS handshake may take.
 const TLS_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most headers that a request may have.
 const MAX_HEADERS: usize = 100;
-/// After how much of this those are told who still wait for an answer.
+/// When waiting requests are answered with an error on shutdown; leaves time to deliver it.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(9);
 
-/// Serves until `stop` is cancelled, then lets running requests come to their end.
+/// Serves until `stop` is cancelled, then lets running requests finish.
 pub async fn serve(settings: HttpSettings, listener: TcpListener, stop: CancellationToken) -> io::Result<()> {
     let HttpSettings {
         app,
@@ -72,8 +70,8 @@ pub async fn serve(settings: HttpSettings, listener: TcpListener, stop: Cancella
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of file descriptors, most likely. The next one may find some.
-                tracing::warn!(%error, "cannot take a connection");
+                // Probably out of file descriptors; the next attempt may succeed.
+                tracing::warn!(%error, "accept failed");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
@@ -98,10 +96,10 @@ pub async fn serve(settings: HttpSettings, listener: TcpListener, stop: Cancella
             let ended = tokio::select! {
                 biased;
                 ended = handle_connection(state, stream, peer, Arc::clone(&slot), tls, stop) => ended,
-                () = slot.wait_until_shed() => Err("closed to make room for others".into()),
+                () = slot.wait_until_shed() => Err("closed to make room for other connections".into()),
             };
             if let Err(error) = ended {
-                tracing::debug!(%error, "a connection ended");
+                tracing::debug!(%error, "connection ended with an error");
             }
         });
     }
@@ -117,7 +115,7 @@ pub async fn serve(settings: HttpSettings, listener: TcpListener, stop: Cancella
         }
     });
     if tokio::time::timeout(SHUTDOWN_TIMEOUT, all_ended).await.is_err() {
-        tracing::warn!(connections = tasks.len(), "closed connections that were still at work");
+        tracing::warn!(connections = tasks.len(), "shutdown timeout, closing active connections");
     }
     sweeper.abort();
     told.abort();
@@ -132,7 +130,6 @@ async fn sweep_sessions(state: Arc<HttpState>) {
     }
 }
 
-/// Why a connection has ended.
 type ConnectionError = Box<dyn std::error::Error + Send + Sync>;
 
 async fn handle_connection(
@@ -143,7 +140,7 @@ async fn handle_connection(
     tls: Option<ReloadableTls>,
     stop: CancellationToken,
 ) -> Result<(), ConnectionError> {
-    // Small events must not wait for more to come.
+    // Small events must be sent immediately (no Nagle delay).
     stream.set_nodelay(true)?;
     match tls {
         None => serve_http1(state, stream, peer, slot, stop).await,
@@ -164,7 +161,8 @@ async fn serve_http1(
     let (stream, progress) = TimeoutStream::new(stream);
     let watched = progress.clone();
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-        // At once, and not when the answer is first asked for: the stream is read once more before that.
+        // Begin here and not when the response future is first polled: the stream is read once more before
+        // that.
         let is_read = progress.begin_request();
         let (state, progress, slot) = (Arc::clone(&state), progress.clone(), Arc::clone(&slot));
         async move {

@@ -1,5 +1,5 @@
-//! `POST /api/mcp`: one body, one answer, HTTP 200 whatever the answer says; but for the few cases that the CODEFLUSS document
-//! names.
+//! `POST /api/mcp`: one body, one response, HTTP 200 regardless of its content, except for the few cases that
+//! the CODEFLUSS specification names.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::channel::Channel;
 use crate::response::{self, CancelOnDrop, FirstEvent};
 use crate::{HttpState, oauth, route};
 
-/// There are no streams here.
+/// This endpoint has no streams.
 const JSON_ONLY: AcceptedMediaTypes = AcceptedMediaTypes { json: true, stream: false };
 
 pub(crate) async fn handle(state: &Arc<HttpState>, source: &RequestSource, request: Request) -> Response {
@@ -52,7 +52,7 @@ async fn respond(
     received: ReceivedBody,
     correlation: Correlation,
 ) -> Response {
-    // The memory of the body is held until there is an answer.
+    // The body's memory stays reserved until there is a response.
     let ReceivedBody { message: decoded, rate_limit, reservation: _held } = received;
     let call = || state.app.acquire_permit(&caller.principal, QuotaKind::Call);
     let _seat = match decoded.expects_response().then(call).transpose() {
@@ -77,7 +77,7 @@ async fn respond(
     response
 }
 
-/// Refuses every message in the body, each with its own id.
+/// Rejects every message in the body, each with its own id.
 fn refuse_each_message(
     state: &Arc<HttpState>,
     mode: ConnectionMode,
@@ -92,7 +92,7 @@ fn refuse_each_message(
     let whole = server::render_rejection(mode, rejection);
     let response = match answer {
         Some(answer) => response::json(answer),
-        // Notifications are never answered, but for the status.
+        // Notifications get no response, only a status.
         None if whole.status == 200 && !bytes.is_empty() => response::empty(StatusCode::OK),
         None => response::json(whole),
     };
@@ -109,7 +109,7 @@ fn with_challenge(state: &HttpState, mut response: Response) -> Response {
 fn into_response(first: FirstEvent) -> Response {
     match first {
         FirstEvent::Json(response) => response,
-        // Everything in the body was cancelled by the body itself.
+        // The body cancelled all of its own requests.
         FirstEvent::Closed | FirstEvent::Stream(_) => response::empty(StatusCode::OK),
     }
 }

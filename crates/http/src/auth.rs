@@ -1,4 +1,4 @@
-//! Who is let in, from headers alone.
+//! Authenticates requests by their headers.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -15,42 +15,40 @@ use server::{LogThrottle, Principal, RequestRejection, Scope, Timestamp};
 
 use crate::origin::single_header;
 
-/// Failures from one address within a minute after which more of them are only told to wait.
+/// Beyond this many failures from one address, further ones are answered with a rate-limit error.
 const MAX_AUTH_FAILURES_PER_MINUTE: u32 = 100;
-/// Addresses whose failures are counted at once.
 const MAX_TRACKED_ADDRESSES: usize = 10_000;
 
-/// Who is let in, and how often.
 pub struct Authenticator {
     mode: AuthMode,
     jwt_verifier: RwLock<Option<Arc<JwtVerifier>>>,
     rate_limiter: Option<RateLimiter>,
-    /// Nobody may do more than this here.
+    /// Upper limit for the scope of every caller.
     max_scope: Scope,
     auth_failures: Mutex<HashMap<IpAddr, (i64, u32)>>,
     store_error_throttle: LogThrottle,
 }
 
 enum AuthMode {
-    /// Everybody is this one.
+    /// Every caller gets this principal.
     Unauthenticated(Principal),
     Keys(KeyVerifier),
 }
 
-/// What somebody showed, so that it can be looked at again while a stream stays open.
+/// The credential of a request, kept so that it can be verified again while a stream is open.
 pub(crate) struct PresentedCredential(Option<SecretString>);
 
-/// Which credentials an endpoint takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AcceptedCredentials {
     Keys,
     KeysAndTokens,
-    /// Both, and whoever runs the server may do what they may, also where nobody else may change things.
+    /// Keys and tokens, exempt from the maximum scope, so that operators can read metrics of a read-only
+    /// server.
     Operators,
 }
 
 impl Authenticator {
-    /// Everybody who can reach the server is this one. For loopback alone.
+    /// Every caller gets this principal. Only for loopback.
     pub fn without_authentication(principal: Principal) -> Self {
         let max_scope = principal.scope();
         Self {
@@ -63,7 +61,6 @@ impl Authenticator {
         }
     }
 
-    /// Holders of keys, as often as the limiter allows.
     pub fn with_keys(verifier: KeyVerifier, limiter: RateLimiter, max_scope: Scope) -> Self {
         Self {
             mode: AuthMode::Keys(verifier),
@@ -75,19 +72,18 @@ impl Authenticator {
         }
     }
 
-    /// Also takes tokens from now on, or no longer.
+    /// Starts or stops accepting tokens.
     pub fn set_jwt_verifier(&self, tokens: Option<JwtVerifier>) {
         *self.jwt_verifier.write().unwrap_or_else(PoisonError::into_inner) = tokens.map(Arc::new);
     }
 
-    /// Holds callers to another rate from now on.
+    /// Changes the rate limit, effective immediately.
     pub fn set_rate_limit(&self, rate: Option<RateLimit>) {
         if let Some(limiter) = &self.rate_limiter {
             limiter.set_limit(rate);
         }
     }
 
-    /// Whether everybody is let in.
     pub(crate) fn is_unauthenticated(&self) -> bool {
         matches!(self.mode, AuthMode::Unauthenticated(_))
     }
@@ -96,7 +92,7 @@ impl Authenticator {
         self.jwt_verifier.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Who sends these headers.
+    /// Returns the principal that sent these headers.
     pub(crate) async fn authenticate(
         &self,
         headers: &HeaderMap,
@@ -122,21 +118,20 @@ impl Authenticator {
                 Err(self.count_failure(from, now))
             }
             Err(AuthError::Unavailable(error)) => {
-                Err(self.report_store_error(&error, "the store failed, so no key can be checked"))
+                Err(self.report_store_error(&error, "key store unavailable"))
             }
         }
     }
 
-    /// What these headers show.
     pub(crate) fn presented_credential(&self, headers: &HeaderMap) -> PresentedCredential {
         let bearer = single_header(headers, &header::AUTHORIZATION).and_then(parse_bearer);
         PresentedCredential(bearer.filter(|_| matches!(self.mode, AuthMode::Keys(_))).map(SecretString::from))
     }
 
-    /// Whether what was shown would still be let in.
+    /// Whether the credential would still be accepted.
     pub(crate) async fn is_still_valid(&self, pass: &PresentedCredential, now: Timestamp) -> bool {
         let Some(shown) = &pass.0 else { return true };
-        // A store that is out of reach for a moment ends no stream.
+        // A short store outage must not end streams.
         !matches!(
             self.verify_bearer(shown.expose_secret(), AcceptedCredentials::KeysAndTokens, now).await,
             Err(AuthError::Rejected(_))
@@ -168,7 +163,7 @@ impl Authenticator {
         })
     }
 
-    /// Counts this call, which carries so many messages. `None`: nobody counts.
+    /// Charges the rate limit for a call with `weight` messages. `None` if rate limiting is disabled.
     pub(crate) async fn charge_rate_limit(
         &self,
         principal: &Principal,
@@ -177,10 +172,10 @@ impl Authenticator {
     ) -> Result<Option<RateLimitStatus>, RequestRejection> {
         let Some(limiter) = &self.rate_limiter else { return Ok(None) };
         let taken = limiter.acquire(principal.subject(), weight, now).await;
-        taken.map_err(|error| self.report_store_error(&error, "the store failed, so no call can be counted"))
+        taken.map_err(|error| self.report_store_error(&error, "rate-limit store unavailable"))
     }
 
-    /// Logs an outage now and then, not for each of its requests.
+    /// Logs an outage, throttled so that it is not logged for every request.
     fn report_store_error(&self, error: &StoreError, message: &'static str) -> RequestRejection {
         if let Some(suppressed) = self.store_error_throttle.admit(Instant::now()) {
             tracing::error!(error = error.to_string(), suppressed, message);
@@ -191,7 +186,7 @@ impl Authenticator {
         }
     }
 
-    /// One more failure from this address. Who fails again and again is told to wait: a right key is still let in.
+    /// Counts a failure from this address. Too many failures are rate-limited; valid keys are still accepted.
     fn count_failure(&self, from: IpAddr, now: Timestamp) -> RequestRejection {
         let minute = now.as_second() / 60;
         let mut failures = self.auth_failures.lock().unwrap_or_else(PoisonError::into_inner);
@@ -219,7 +214,7 @@ enum AuthError {
     Unavailable(StoreError),
 }
 
-/// What stands after `Bearer`, which may be spelled in any case.
+/// Returns the token after `Bearer`, ignoring the case of the scheme.
 fn parse_bearer(value: &str) -> Option<&str> {
     let (scheme, rest) = value.split_once(' ')?;
     let rest = rest.trim();

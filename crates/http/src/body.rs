@@ -1,6 +1,6 @@
-//! Bodies of requests, and the headers that say what they are.
+//! Request bodies, and the headers that describe them.
 //!
-//! A caller is counted before the body is read, so that the memory for it is only taken for calls that may be made.
+//! The rate limit is charged before the body is read, so that memory is only used for permitted calls.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,22 +17,20 @@ use crate::HttpState;
 use crate::body_budget::BodyReservation;
 use crate::caller::AuthenticatedCaller;
 
-/// How long a body may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// The most that is read of a body whose request is refused, to find the id that the refusal should carry.
+/// How much of a rejected request's body is read, to find the id for the response.
 const MAX_REFUSED_BODY_BYTES: usize = 64 * 1024;
-/// How long it may take to arrive.
 const REFUSED_BODY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A body that was read, and how far its caller's limit goes.
+/// A decoded body, and the caller's rate-limit status.
 pub(crate) struct ReceivedBody {
     pub(crate) message: DecodedMessage,
     pub(crate) rate_limit: Option<RateLimitStatus>,
-    /// The memory that the message takes, until it is answered.
+    /// Held until the message is answered.
     pub(crate) reservation: BodyReservation,
 }
 
-/// Why a body was not read to its end, and what of it was, for the id of the answer.
+/// Why a body was not accepted, and what was read of it, to find the id for the response.
 pub(crate) struct BodyError {
     pub(crate) rejection: RequestRejection,
     pub(crate) partial_body: Bytes,
@@ -44,7 +42,7 @@ impl From<RequestRejection> for BodyError {
     }
 }
 
-/// Reads the body of a caller who was let in: one call is counted before, the others of a batch after.
+/// Reads the body of an authenticated caller. Charges one call before reading, and the rest of a batch after.
 pub(crate) async fn receive(
     state: &HttpState,
     caller: &AuthenticatedCaller,
@@ -66,7 +64,8 @@ pub(crate) async fn receive(
     };
     let longest = state.app.max_message_bytes();
     let bytes = match first {
-        // What is short is looked at all the same: it may be an answer that a call waits for, and those are not counted.
+        // Read short bodies anyway: they may be responses that a call is waiting for, and those are not
+        // rate-limited.
         Some(RateLimitStatus { granted: 0, retry_after, .. }) => {
             let short = read_with_timeout(
                 body,
@@ -99,14 +98,13 @@ pub(crate) async fn receive(
     Ok(ReceivedBody { message: decoded, rate_limit, reservation: reserved })
 }
 
-/// The beginning of a body whose request is refused; nothing if it is long, slow or broken.
+/// Reads the body of a rejected request; empty if it is long, slow or malformed.
 pub(crate) async fn read_refused(state: &HttpState, address: IpAddr, body: Body) -> Bytes {
     let Ok(mut reserved) = state.bodies.reserve(address, None) else { return Bytes::new() };
     let most = state.app.max_message_bytes().min(MAX_REFUSED_BODY_BYTES);
     read_with_timeout(body, most, REFUSED_BODY_TIMEOUT, &mut reserved).await.unwrap_or_default()
 }
 
-/// Reads a body to its end, within its limits.
 async fn read_with_timeout(
     body: Body,
     limit: usize,
@@ -140,7 +138,8 @@ async fn collect(
         if expected == Some(chunk.len()) {
             return Ok(chunk);
         }
-        // A length that is only announced gets no memory; that of a body which is well on its way does, in one piece.
+        // Do not allocate for a length that is only announced. Once a good part has arrived, allocate the
+        // rest at once.
         let rest = expected
             .filter(|_| collected.len() > MAX_REFUSED_BODY_BYTES)
             .map_or(0, |all| all.min(limit).saturating_sub(collected.len()));
@@ -150,7 +149,7 @@ async fn collect(
     Ok(collected.into())
 }
 
-/// Lets a client that is refused send what it was sending, so that it is there to hear the answer. Nothing of it is kept.
+/// Reads and discards the rest of a rejected body, because many clients only read the response after sending.
 async fn discard(mut chunks: axum::body::BodyDataStream, most: usize) {
     let mut left = most;
     let all = async {
@@ -164,12 +163,12 @@ async fn discard(mut chunks: axum::body::BodyDataStream, most: usize) {
     let _ = tokio::time::timeout(REFUSED_BODY_TIMEOUT, all).await;
 }
 
-/// The same for a client whose body is not looked at.
+/// Discards a body that is not inspected at all.
 pub(crate) async fn drain(body: Body) {
     discard(body.into_data_stream(), MAX_REFUSED_BODY_BYTES).await;
 }
 
-/// The body says that it is JSON, as it stands.
+/// Requires `Content-Type: application/json` without a content encoding.
 pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), RequestRejection> {
     let is_plain = |value: &HeaderValue| {
         value.to_str().is_ok_and(|codings| {
@@ -187,7 +186,7 @@ pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), RequestRejec
     if is_json { Ok(()) } else { Err(RequestRejection::NotJson) }
 }
 
-/// What a client takes as an answer.
+/// The media types that the client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AcceptedMediaTypes {
     pub(crate) json: bool,
@@ -211,9 +210,9 @@ impl AcceptedMediaTypes {
     }
 }
 
-/// What the headers of a request say about the message in its body.
+/// Reads the headers that mirror parts of the message.
 pub(crate) fn mirrored_headers(headers: &HeaderMap) -> MirroredHeaders {
-    // A header that came twice says nothing that could be relied on.
+    // Repeated headers are joined, so that they do not match any value in the message.
     let text = |name: &str| {
         let mut values =
             headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
@@ -231,12 +230,12 @@ pub(crate) fn mirrored_headers(headers: &HeaderMap) -> MirroredHeaders {
     }
 }
 
-/// What logs call the request that these are the extensions of.
+/// The correlation ids of a request, from its extensions.
 pub(crate) fn correlation(extensions: &Extensions) -> Correlation {
     extensions.get::<Correlation>().cloned().unwrap_or_default()
 }
 
-/// A delivery that goes as far as the caller's limit.
+/// The origin of a message, limited to the requests that the rate limit granted.
 pub(crate) fn message_origin(
     outbox: Arc<dyn Outbox>,
     rate_limit: Option<RateLimitStatus>,
@@ -251,7 +250,7 @@ pub(crate) fn message_origin(
     }
 }
 
-/// Says how the caller stands.
+/// Adds the `RateLimit-*` headers.
 pub(crate) fn add_rate_limit_headers(response: &mut Response, rate_limit: Option<RateLimitStatus>) {
     let Some(RateLimitStatus { limit: rate, remaining, .. }) = rate_limit else { return };
     let headers = response.headers_mut();

@@ -1,7 +1,7 @@
-//! How much memory the bodies of requests may take while they arrive, and how many may be on their way at once.
+//! Limits the memory that request bodies use while they arrive, and how many may be in flight at once.
 //!
-//! A body is counted from its first byte until its request is answered, against its key, its address and all together. So
-//! one caller who begins many large bodies and ends none of them takes a share, not the machine.
+//! A body is counted from its first byte until its request is answered, per key, per address and in total. A
+//! caller that starts many large bodies and finishes none of them can only exhaust its own share.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,31 +11,29 @@ use server::RequestRejection;
 
 use crate::connections::AddressGroup;
 
-/// So much of each body is not counted: most requests are smaller than this.
+/// This much of each body is not counted, because most requests are smaller.
 const UNCOUNTED_BYTES_PER_BODY: usize = 16 * 1024;
 
-/// How much memory bodies may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BodyLimits {
-    /// Bytes of all bodies together.
+    /// Maximum bytes of all bodies together.
     pub total: usize,
-    /// Bytes of the bodies from one address.
+    /// Maximum bytes of the bodies from one address.
     pub per_address: usize,
-    /// Bytes of the bodies of one key.
+    /// Maximum bytes of the bodies of one key.
     pub per_key: usize,
-    /// Bodies of one key that have begun and not ended.
+    /// Maximum number of incomplete bodies per key.
     pub unfinished_per_key: usize,
 }
 
 impl BodyLimits {
-    /// So many bytes in all: a quarter for one address, an eighth for one key, and never less than one message.
+    /// Divides `total`: a quarter per address and an eighth per key, but never less than one message.
     pub fn new(total: usize, longest_message: usize) -> Self {
         let share = |part: usize| (total / part).max(longest_message);
         Self { total: share(1), per_address: share(4), per_key: share(8), unfinished_per_key: 64 }
     }
 }
 
-/// What a key holds: bytes, and bodies that have not ended.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct KeyBodyUsage {
     bytes: usize,
@@ -45,18 +43,16 @@ struct KeyBodyUsage {
 #[derive(Default)]
 struct BodyUsage {
     bytes: usize,
-    /// Bytes of each address.
     addresses: HashMap<AddressGroup, usize>,
     keys: HashMap<Arc<str>, KeyBodyUsage>,
 }
 
-/// The memory that bodies may take.
 pub(crate) struct BodyBudget {
     limits: BodyLimits,
     usage: Mutex<BodyUsage>,
 }
 
-/// What one body takes, until this is dropped.
+/// The reservation of one body, released on drop.
 pub(crate) struct BodyReservation {
     budget: Arc<BodyBudget>,
     address: AddressGroup,
@@ -71,7 +67,7 @@ impl BodyBudget {
         Arc::new(Self { limits, usage: Mutex::default() })
     }
 
-    /// A body begins. Without a key its address alone answers for it.
+    /// Starts a body. Without a key it only counts towards its address.
     pub(crate) fn reserve(
         self: &Arc<Self>,
         address: IpAddr,
@@ -109,7 +105,7 @@ impl BodyBudget {
 }
 
 impl BodyReservation {
-    /// More of the body has arrived.
+    /// Counts more bytes of the body.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), RequestRejection> {
         self.received_bytes += bytes;
         let more = self.received_bytes.saturating_sub(UNCOUNTED_BYTES_PER_BODY) - self.counted_bytes;
@@ -122,7 +118,7 @@ impl BodyReservation {
         if *total + more > limits.total {
             return Err(RequestRejection::Busy);
         }
-        // Only what is held has an entry: a refusal leaves none behind.
+        // Only reserved bytes get an entry, so a rejection leaves none behind.
         let of_address = addresses.get(&self.address).copied().unwrap_or(0);
         if of_address + more > limits.per_address {
             return Err(RequestRejection::TooManyBodyBytes { limit: limits.per_address });
@@ -139,7 +135,7 @@ impl BodyReservation {
         Ok(())
     }
 
-    /// The body has arrived. Its bytes are held on to until the request is answered.
+    /// Marks the body as complete. Its bytes stay reserved until the request is answered.
     pub(crate) fn finish(&mut self) {
         self.release(0);
     }
@@ -188,7 +184,7 @@ mod tests {
         IpAddr::from([192, 0, 2, last])
     }
 
-    /// How much more than what is not counted a body may have.
+    /// Reserves a body with `kib` KiB beyond the uncounted bytes.
     fn reserve_body(
         budget: &Arc<BodyBudget>,
         from: u8,
@@ -215,7 +211,7 @@ mod tests {
             assert_eq!(reserve_body(&budget, from, key, kib).err(), expected, "{from} {key:?} {kib}");
         }
         let second = reserve_body(&budget, 2, Some("b"), 40).ok();
-        assert_eq!(reserve_body(&budget, 3, None, 31).err(), Some(RequestRejection::Busy), "all together");
+        assert_eq!(reserve_body(&budget, 3, None, 31).err(), Some(RequestRejection::Busy), "total limit");
         assert!(
             reserve_body(&budget, 9, Some("a"), 41).is_err() && reserve_body(&budget, 8, None, 61).is_err()
         );
@@ -223,7 +219,7 @@ mod tests {
         let reserved = budget.lock();
         assert!(
             reserved.bytes == 0 && reserved.addresses.is_empty() && reserved.keys.is_empty(),
-            "all is given back"
+            "everything is released"
         );
     }
 

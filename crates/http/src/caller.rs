@@ -1,4 +1,4 @@
-//! Where a request comes from, and the caller who sends it.
+//! The source of a request and its authenticated caller.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::HttpState;
 use crate::auth::AcceptedCredentials;
 use crate::connections::{AllowedUse, ConnectionSlot, ServingGuard};
 
-/// Where a request comes from: the client's address, and the connection that carries it.
+/// The client's address and the connection of a request.
 #[derive(Clone)]
 pub(crate) struct RequestSource {
     pub(crate) address: IpAddr,
     pub(crate) slot: Arc<ConnectionSlot>,
 }
 
-/// A caller who was let in. Their connection serves them for as long as this lives.
+/// An authenticated caller. While this exists, the connection counts as serving.
 pub(crate) struct AuthenticatedCaller {
     pub(crate) principal: Principal,
     pub(crate) address: IpAddr,
@@ -25,7 +25,7 @@ pub(crate) struct AuthenticatedCaller {
 }
 
 impl HttpState {
-    /// Who sends these headers.
+    /// Authenticates a request.
     pub(crate) async fn authenticate(
         &self,
         source: &RequestSource,

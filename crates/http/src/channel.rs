@@ -1,7 +1,7 @@
-//! What goes to a client on one stream: written by the server's work, read by an HTTP body.
+//! The messages of one stream: written by connections, read by an HTTP body.
 //!
-//! Whoever waits for the first event learns whether a plain answer will do, or a stream is needed. A channel of a session
-//! keeps what it has sent for a while, so that a client that lost its connection can come back for it.
+//! The first event decides whether a plain response is enough or a stream is needed. The channel of a session
+//! keeps sent events for a while, so that a client that lost its connection can resume.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,22 +11,21 @@ use axum::body::Bytes;
 use server::{EncodedResponse, Outbox};
 use tokio::sync::Notify;
 
-/// Notifications that may wait for a client that does not read. More are dropped.
+/// Maximum number of unread notifications. Further ones are dropped.
 const MAX_PENDING_NOTIFICATIONS: usize = 256;
-/// Bytes that are kept for clients that come back.
+/// Maximum bytes kept for clients that resume.
 const MAX_REPLAY_BYTES: usize = 256 * 1024;
-/// Bytes that may wait for a client that does not read, before nothing more is taken from it.
+/// Maximum unread bytes before the server stops reading from the client.
 const MAX_UNREAD_BYTES: usize = 8 * 1024 * 1024;
 
-/// One stream's worth of messages.
 pub(crate) struct Channel {
     inner: Mutex<ChannelState>,
     changed: Notify,
-    /// Whether the client takes streams. Without one only the answer can be sent.
+    /// Whether the client accepts streams. Otherwise only the response can be sent.
     accepts_notifications: bool,
-    /// Whether the client may come back for what was sent.
+    /// Whether the client can resume the stream.
     is_replayable: bool,
-    /// Whether there is one answer, which comes last.
+    /// Whether the stream ends with its only response.
     closes_after_response: bool,
     is_detached: AtomicBool,
 }
@@ -34,46 +33,43 @@ pub(crate) struct Channel {
 #[derive(Default)]
 struct ChannelState {
     events: VecDeque<ChannelEvent>,
-    /// How many there were; the next one's number is one more.
+    /// The number of the last event.
     last_number: u64,
     buffered_bytes: usize,
     is_closed: bool,
-    /// The last one that somebody has read.
+    /// The number of the last event that was read.
     last_read: u64,
-    /// Who reads. Somebody who comes later takes the place of whoever read before.
+    /// The id of the current reader. A new reader replaces the previous one.
     current_reader: u64,
 }
 
-/// One message on its way.
 #[derive(Clone)]
 pub(crate) struct ChannelEvent {
     pub(crate) number: u64,
     pub(crate) message: Bytes,
-    /// Set for the answer: status and when to try again.
+    /// Set for a response: its status and `Retry-After`.
     pub(crate) response_status: Option<(u16, Option<u64>)>,
 }
 
-/// What a reader gets.
 pub(crate) enum ChannelRead {
     Event(ChannelEvent),
-    /// There will be no more.
     Closed,
-    /// The server closes this stream and goes on; the client may come back.
+    /// The server closes this stream, but the work continues; the client can resume it.
     Detached,
 }
 
 impl Channel {
-    /// A channel that lives as long as its request.
+    /// A channel for one request.
     pub(crate) fn for_request(accepts_notifications: bool) -> Arc<Self> {
         Arc::new(Self::new(accepts_notifications, false))
     }
 
-    /// A channel that carries many answers, and ends only with its stream.
+    /// A channel that carries many responses and only ends with its stream.
     pub(crate) fn for_stream() -> Arc<Self> {
         Arc::new(Self { closes_after_response: false, ..Self::new(true, false) })
     }
 
-    /// A channel that a client may come back to.
+    /// A channel that a client can resume.
     pub(crate) fn for_session(carries_news: bool) -> Arc<Self> {
         Arc::new(Self::new(carries_news, true))
     }
@@ -104,18 +100,17 @@ impl Channel {
         self.changed.notify_waiters();
     }
 
-    /// Whether so much waits for the client that it should read first.
+    /// Whether the client has to read before the server accepts more.
     pub(crate) fn is_backlogged(&self) -> bool {
         !self.is_replayable && self.lock().buffered_bytes > MAX_UNREAD_BYTES
     }
 
-    /// Nothing more will come.
+    /// Closes the channel.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.changed.notify_waiters();
     }
 
-    /// How much is kept or waits.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.lock().buffered_bytes
     }
@@ -124,26 +119,26 @@ impl Channel {
         self.lock().is_closed
     }
 
-    /// Whether nothing is left to be read after this number, and nothing will come.
+    /// Whether the channel is closed and has no events after this number.
     pub(crate) fn is_exhausted_after(&self, number: u64) -> bool {
         let inner = self.lock();
         inner.is_closed && inner.events.back().is_none_or(|last| last.number <= number)
     }
 
-    /// Reads what nobody has read yet, in the place of whoever read before.
+    /// Reads the unread events, replacing the previous reader.
     pub(crate) fn read_unread(self: &Arc<Self>) -> ChannelReader {
         let read = self.lock().last_read;
         self.read_after(read)
     }
 
-    /// Reads what comes after this number, in the place of whoever read before.
+    /// Reads the events after this number, replacing the previous reader.
     pub(crate) fn read_after(self: &Arc<Self>, number: u64) -> ChannelReader {
         let mut inner = self.lock();
         inner.current_reader += 1;
         let reader =
             ChannelReader { channel: Arc::clone(self), after: number, reader_id: inner.current_reader };
         if inner.current_reader > 1 {
-            // Somebody has come back.
+            // The client has resumed the stream.
             self.is_detached.store(false, Ordering::Relaxed);
         }
         drop(inner);
@@ -157,7 +152,7 @@ impl Channel {
 }
 
 impl ChannelState {
-    /// An event that is too large to be kept: it is handed over once.
+    /// Removes an event that is too large to keep: it is delivered only once.
     fn remove_event(&mut self, number: u64) {
         let is_it = |event: &ChannelEvent| event.number == number;
         if let Some(event) = self.events.iter().position(is_it).and_then(|at| self.events.remove(at)) {
@@ -165,7 +160,7 @@ impl ChannelState {
         }
     }
 
-    /// What nobody may come back for any more. The last event stays, whatever its size.
+    /// Drops the oldest events beyond the limit, but never the last event.
     fn evict_old(&mut self) {
         while self.buffered_bytes > MAX_REPLAY_BYTES && self.events.len() > 1 {
             if let Some(old) = self.events.pop_front() {
@@ -219,7 +214,6 @@ impl Outbox for Channel {
     }
 }
 
-/// Reads a channel from some event on.
 pub(crate) struct ChannelReader {
     channel: Arc<Channel>,
     after: u64,
@@ -227,7 +221,7 @@ pub(crate) struct ChannelReader {
 }
 
 impl ChannelReader {
-    /// The next event, as soon as there is one.
+    /// Waits for the next event.
     pub(crate) async fn next(&mut self) -> ChannelRead {
         let channel = Arc::clone(&self.channel);
         loop {
@@ -287,7 +281,7 @@ mod tests {
         channel.send_notification(b"b".to_vec());
         assert_eq!(describe(first.next().await), "1 a");
         let mut second = channel.read_after(1);
-        assert_eq!(describe(first.next().await), "over", "whoever comes later takes over");
+        assert_eq!(describe(first.next().await), "over", "a later reader takes over");
         assert_eq!(describe(second.next().await), "2 b");
         channel.detach();
         assert_eq!(describe(second.next().await), "let go");
@@ -313,7 +307,7 @@ mod tests {
         let mut reader = large.read_after(0);
         assert!(matches!(reader.next().await, ChannelRead::Event(_)));
         assert!(matches!(reader.next().await, ChannelRead::Closed));
-        assert_eq!(large.buffered_bytes(), 0, "what was read and is too large is gone");
+        assert_eq!(large.buffered_bytes(), 0, "an oversized event is dropped once read");
         let unread = Channel::for_request(true);
         (0..2 * MAX_PENDING_NOTIFICATIONS).for_each(|_| unread.send_notification(b"x".to_vec()));
         assert_eq!(unread.lock().events.len(), MAX_PENDING_NOTIFICATIONS);

@@ -1,4 +1,4 @@
-//! Where a request comes from, also where a proxy stands in front of the server.
+//! The client address of a request, even behind a proxy.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,24 +7,22 @@ use ipnet::IpNet;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Proxies whose word about their clients is taken. All others' is ignored.
+/// Proxies whose `X-Forwarded-For` is trusted. It is ignored from all others.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
-    /// Proxies in these networks.
     pub fn new(networks: Vec<IpNet>) -> Self {
         Self(networks)
     }
 
-    /// Whether this is one of them.
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// The client of a request that came from `peer`: the last address in `X-Forwarded-For` that is no trusted proxy.
-    /// What stands before it could have been written by the client itself.
+    /// The client of a request from `peer`: the last address in `X-Forwarded-For` that is not a trusted
+    /// proxy. Anything before it could have been written by the client itself.
     pub(crate) fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
         if !self.contains(client) {
@@ -33,7 +31,7 @@ impl TrustedProxies {
         let values: Vec<&str> =
             headers.get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default()).collect();
         for hop in values.iter().rev().flat_map(|value| value.rsplit(',')) {
-            // An entry that is no address says nothing: the proxy that wrote it stands for its client.
+            // An unparsable entry identifies no client, so the proxy that wrote it counts as the client.
             let Some(address) = parse_address(hop.trim()) else { break };
             client = address;
             if !self.contains(client) {
@@ -44,7 +42,7 @@ impl TrustedProxies {
     }
 }
 
-/// An address as proxies write it: alone, or with a port.
+/// Parses an address as proxies write it: bare, or with a port.
 fn parse_address(text: &str) -> Option<IpAddr> {
     let alone = || text.trim_start_matches('[').trim_end_matches(']').parse().ok();
     let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());

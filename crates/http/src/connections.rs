@@ -1,9 +1,9 @@
-//! Which connections may be open: shares per address, room made by closing the one that has waited longest, and a reserve
-//! for health checks and callers with keys.
+//! Limits open connections: shares per address, shedding of the connection that has waited longest, and a
+//! reserve for health checks and callers with keys.
 //!
-//! A connection *serves* while a request of a caller who was let in is being answered, or a stream of theirs is open. All
-//! others only *wait*: for a first byte, for the rest of a head, for a key that opens something, for the next request. Only
-//! those that wait are closed to make room, so silence never shuts out a caller who has something to say.
+//! A connection *serves* while a request of an authenticated caller is being answered or a stream of theirs
+//! is open. All others are *waiting*: for a first byte, the rest of a head, a valid key, or the next request.
+//! Only waiting connections are shed, so idle connections never lock out active callers.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,43 +13,42 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-/// How many connections may be open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// From all clients together, without the reserve.
+    /// Total limit, excluding the reserve.
     pub total: usize,
-    /// What one address may keep of them when all are in use. Trusted proxies are exempt: they carry the connections of many.
+    /// The share of one address when all connections are in use. Trusted proxies are exempt, because they
+    /// carry the connections of many clients.
     pub per_address: usize,
 }
 
 impl ConnectionLimits {
-    /// So many in all, and a quarter of them from one address.
+    /// Limits the total, and each address to a quarter of it.
     pub fn new(total: usize) -> Self {
         Self { total, per_address: (total / 4).max(1) }
     }
 
-    /// Beyond the total, for requests with keys and for health checks.
+    /// Connections beyond the total for requests with keys and for health checks.
     fn key_reserve(self) -> usize {
         (self.total / 32).clamp(2, 64)
     }
 
-    /// Beyond those, for health checks alone.
+    /// Connections beyond that only for health checks.
     fn probe_reserve(self) -> usize {
         (self.total / 64).clamp(2, 32)
     }
 }
 
-/// What a connection may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AllowedUse {
     Everything,
-    /// It took a place of the reserve: only callers who are let in, and health checks.
+    /// Taken from the reserve: only authenticated callers and health checks.
     KeysAndProbes,
-    /// It took one of the last places.
+    /// Taken from the last reserve: only health checks.
     ProbesOnly,
 }
 
-/// Addresses that count as one. A client with an IPv6 network has all of its addresses.
+/// Addresses that count as one: an IPv6 client controls its whole /64 network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AddressGroup(IpAddr);
 
@@ -65,15 +64,14 @@ impl AddressGroup {
     }
 }
 
-/// What is known about one connection while it is open.
 struct ConnectionActivity {
-    /// Its task has run: what its client had sent by then was read.
+    /// Whether its task has run, so that everything the client had sent by then has been read.
     has_started: AtomicBool,
-    /// Requests being answered and streams that are open.
+    /// The number of active requests and open streams.
     serving: AtomicUsize,
-    /// A caller who was let in has used it.
+    /// Whether an authenticated caller has used the connection.
     is_authenticated: AtomicBool,
-    /// Since when it waits, in microseconds after the table was made.
+    /// Start of the current wait, in microseconds since the table was created.
     waiting_since: AtomicU64,
 }
 
@@ -90,14 +88,13 @@ struct ConnectionTable {
     per_address: HashMap<AddressGroup, usize>,
 }
 
-/// All connections that are open.
 pub(crate) struct Connections {
     limits: ConnectionLimits,
     created_at: Instant,
     table: Mutex<ConnectionTable>,
 }
 
-/// A connection's place, which is given back when the connection and all that it serves have ended.
+/// The slot of a connection, released when the connection and everything it serves have ended.
 pub(crate) struct ConnectionSlot {
     connections: Arc<Connections>,
     number: u64,
@@ -106,12 +103,11 @@ pub(crate) struct ConnectionSlot {
     pub(crate) allowed_use: AllowedUse,
 }
 
-/// A request is being answered, or a stream is open: the connection is not closed to make room.
+/// While this exists, a request is being answered or a stream is open, and the connection is not shed.
 pub(crate) struct ServingGuard(Arc<ConnectionSlot>);
 
-/// What became of a new connection.
 pub(crate) enum ConnectionAdmission {
-    /// It has a slot. `shed`: another connection was closed for it.
+    /// `shed` is set if another connection was closed for this one.
     Accepted {
         slot: Arc<ConnectionSlot>,
         shed: bool,
@@ -124,12 +120,13 @@ impl Connections {
         Arc::new(Self { limits, created_at: Instant::now(), table: Mutex::default() })
     }
 
-    /// A place for a connection from this address; `None` for a proxy, whose address says nothing about its clients.
+    /// Admits a connection from this address. Pass `None` for a proxy, whose address does not identify its
+    /// clients.
     pub(crate) fn admit(self: &Arc<Self>, address: Option<IpAddr>) -> ConnectionAdmission {
         let group = address.map(AddressGroup::new);
         let mut table = self.lock();
         let ConnectionLimits { total, per_address } = self.limits;
-        // An address that has its share already makes room by its own connections.
+        // An address that has used up its share can only shed its own connections.
         let has_share = table.count_open_from(group) >= per_address;
         let is_full = table.entries.len() >= total;
         let shed = is_full && table.shed(per_address, |entry| !has_share || entry.group == group);
@@ -175,14 +172,14 @@ impl Connections {
 }
 
 impl ConnectionTable {
-    /// How many connections an address has; for a proxy it does not matter.
+    /// The number of connections of an address; always zero for proxies.
     fn count_open_from(&self, group: Option<AddressGroup>) -> usize {
         group.and_then(|group| self.per_address.get(&group)).copied().unwrap_or(0)
     }
 
-    /// Closes, of those that may go, the connection that has waited longest: first one of an address that has more than its
-    /// share, then one that no caller with a key has used, and last one that was not looked at yet. In a flood the request of
-    /// an honest client may lie there unread.
+    /// Sheds one of the eligible connections. Connections of addresses over their share go first, then
+    /// unauthenticated ones, then those whose input has been read, then those that have waited longest. In a
+    /// flood, a connection that has not been read yet may contain the request of an honest client.
     fn shed(&mut self, share: usize, may_go: impl Fn(&ConnectionEntry) -> bool) -> bool {
         let waiting = self
             .entries
@@ -222,20 +219,19 @@ impl ConnectionTable {
 }
 
 impl ConnectionSlot {
-    /// Resolves when the connection is to make room for another.
+    /// Resolves when the connection is shed.
     pub(crate) async fn wait_until_shed(&self) {
         self.close.cancelled().await;
     }
 
-    /// The connection's task runs.
     pub(crate) fn mark_started(&self) {
         self.activity.has_started.store(true, Ordering::Relaxed);
     }
 
-    /// A caller who was let in is being answered, until this is dropped. `None`: the connection is being closed to make room,
-    /// and nothing may be begun on it whose answer would be lost.
+    /// Marks the connection as serving an authenticated caller until the guard is dropped. `None` if the
+    /// connection is being shed: nothing may be started on it, because the response would be lost.
     pub(crate) fn begin_serving(self: &Arc<Self>) -> Option<ServingGuard> {
-        // Which connection is closed is decided under the same lock.
+        // Shedding decides under the same lock.
         let table = self.connections.lock();
         table.entries.contains_key(&self.number).then(|| self.count_serving())
     }
@@ -254,7 +250,7 @@ impl Drop for ConnectionSlot {
 }
 
 impl ServingGuard {
-    /// The same for something that goes on by itself, such as a stream.
+    /// Another guard, for work that outlives the request, such as a stream.
     pub(crate) fn duplicate(&self) -> Self {
         self.0.count_serving()
     }
@@ -292,13 +288,13 @@ mod tests {
     fn longest_waiting_connection_is_shed_first() {
         let connections = Connections::new(ConnectionLimits { total: 3, per_address: 3 });
         let mut open: Vec<_> = (0..3).map(|n| slot(connections.admit(Some(address(n)))).unwrap()).collect();
-        // The first serves, and has then waited least; the second is in use.
+        // The first connection has served and so has waited least; the second is serving.
         drop(open[0].begin_serving().unwrap());
         let serving = open[1].begin_serving().unwrap();
         open.push(slot(connections.admit(Some(address(9)))).unwrap());
         assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true, false]);
-        assert!(open[2].begin_serving().is_none(), "nothing is begun on what is being closed");
-        // A connection that a caller with a key has used stays before one that none has.
+        assert!(open[2].begin_serving().is_none(), "nothing is started on a shed connection");
+        // Authenticated connections are kept over unauthenticated ones.
         open.push(slot(connections.admit(Some(address(9)))).unwrap());
         assert_eq!(open.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true, true, false]);
         assert!(open.iter().filter(|one| !is_shed(one)).all(|one| one.allowed_use == Everything));
@@ -325,21 +321,21 @@ mod tests {
         let admit = |from: u8| slot(connections.admit(Some(address(from))));
         let other = admit(1).unwrap();
         let quotas: Vec<_> = (0..5).map(|_| admit(2).unwrap()).collect();
-        assert!(!is_shed(&other) && !quotas.iter().any(is_shed), "there was room for all");
+        assert!(!is_shed(&other) && !quotas.iter().any(is_shed), "none is shed below the limit");
         let late = [admit(3).unwrap(), admit(3).unwrap()];
         assert_eq!(quotas.iter().map(is_shed).collect::<Vec<_>>(), [true, true, false, false, false]);
         let more = admit(2).unwrap();
         assert_eq!(quotas.iter().map(is_shed).collect::<Vec<_>>(), [true, true, true, false, false]);
-        assert!(!is_shed(&other) && !late.iter().any(is_shed), "an address closes only its own");
+        assert!(!is_shed(&other) && !late.iter().any(is_shed), "an address only sheds its own connections");
         let serving = [&quotas[3], &quotas[4], &more].map(|slot| slot.begin_serving().unwrap());
         let probe = admit(2).unwrap();
-        assert_eq!(probe.allowed_use, ProbesOnly, "all of its share serves");
+        assert_eq!(probe.allowed_use, ProbesOnly, "its whole share is serving");
         let proxy = slot(connections.admit(None)).unwrap();
-        assert!(is_shed(&probe) && !is_shed(&other), "what an address has beyond its share goes first");
-        assert_eq!(proxy.allowed_use, KeysAndProbes, "all six places are taken");
+        assert!(is_shed(&probe) && !is_shed(&other), "connections over the share are shed first");
+        assert_eq!(proxy.allowed_use, KeysAndProbes, "all six slots are taken");
         drop((serving, quotas, late, other, more, probe, proxy));
         let table = connections.lock();
-        assert!(table.entries.is_empty() && table.per_address.is_empty(), "all places were given back");
+        assert!(table.entries.is_empty() && table.per_address.is_empty(), "all slots were released");
     }
 
     #[test]
@@ -352,7 +348,7 @@ mod tests {
         }
         let admits: Vec<_> = open.iter().map(|(slot, _)| slot.allowed_use).collect();
         assert_eq!(admits, [Everything, Everything, KeysAndProbes, KeysAndProbes, ProbesOnly, ProbesOnly]);
-        // One that only waits in the reserve makes room like any other.
+        // A waiting connection in the reserve is shed like any other.
         let (last, serving) = open.pop().unwrap();
         drop(serving);
         assert!(slot(connections.admit(Some(address(1)))).is_some_and(|new| new.allowed_use == ProbesOnly));

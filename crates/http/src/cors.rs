@@ -1,20 +1,20 @@
-//! What a browser has to hear before a page of an allowed origin may call. Other pages hear nothing of this.
+//! CORS headers for pages of allowed origins. Other pages get none.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 
 use crate::response;
 
-/// What pages may see beside what every page may.
+/// Response headers that pages may read in addition to the safelisted ones.
 const EXPOSED_HEADERS: &str =
     "mcp-session-id, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, www-authenticate";
 
-/// The answer to a browser that asks before it calls.
+/// The response to a CORS preflight request.
 pub(crate) fn preflight(asked: &HeaderMap) -> Response {
     let mut response = response::empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
-    // Which arguments travel as headers too is for each tool to say, so whatever is asked for is allowed.
+    // Each tool decides which arguments are mirrored as headers, so all requested headers are allowed.
     if let Some(sent) = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, sent.clone());
     }
@@ -22,7 +22,7 @@ pub(crate) fn preflight(asked: &HeaderMap) -> Response {
     response
 }
 
-/// Lets a page of this origin read the answer.
+/// Allows a page of this origin to read the response.
 pub(crate) fn allow_origin(response: &mut Response, origin: HeaderValue) {
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);

@@ -1,28 +1,27 @@
-//! A look at the raw head of a request, before it is read for good.
+//! Validates the raw head of a request before it is parsed.
 //!
-//! The reader is lenient where two readers may understand two things: a proxy in front could see one request where we see
-//! two. Such heads are not passed on.
+//! The parser is lenient in places where implementations differ: a proxy could see one request where this
+//! server sees two (request smuggling). Such heads are rejected.
 
-/// The most of a head that is looked at.
+/// Heads are only validated up to this size.
 const MAX_HEAD_BYTES: usize = 256 * 1024;
 
-/// What has come of a head so far.
+/// The part of a head that has arrived so far.
 #[derive(Default)]
 pub(crate) struct HeadValidator {
     bytes: Vec<u8>,
-    /// How much of it has been looked at.
     scanned: usize,
     is_complete: bool,
 }
 
 impl HeadValidator {
-    /// The next bytes. `false`: the head is one that two readers could understand differently.
+    /// Validates the next bytes. Returns `false` if parsers could interpret the head differently.
     pub(crate) fn validate_next(&mut self, bytes: &[u8]) -> bool {
         if self.is_complete || bytes.is_empty() {
             return true;
         }
         self.bytes.extend_from_slice(bytes);
-        // Empty lines before a head are no head.
+        // Empty lines before a head are not part of it.
         while self.bytes.starts_with(b"\r\n") {
             self.bytes.drain(..2);
         }
@@ -43,7 +42,8 @@ fn has_bare_line_feed(head: &[u8], from: usize) -> bool {
     (from..head.len()).any(|at| head[at] == b'\n' && (at == 0 || head[at - 1] != b'\r'))
 }
 
-/// A body has a length or comes in chunks, and says so once.
+/// Whether the length of the body is declared at most once: `Content-Length` or `Transfer-Encoding`, never
+/// both.
 fn has_single_body_length(head: &[u8]) -> bool {
     let names = head.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b':').next());
     let says_length = |name: &&[u8]| {
@@ -72,7 +72,7 @@ mod tests {
             ("\nPOST / HTTP/1.1\r\n\r\n", false),
         ] {
             assert_eq!(HeadValidator::default().validate_next(head.as_bytes()), is_clean, "{head:?}");
-            // However the bytes arrive.
+            // Must not depend on how the bytes are split.
             let mut slow = HeadValidator::default();
             let all_clean = head.as_bytes().chunks(1).all(|byte| slow.validate_next(byte));
             assert_eq!(all_clean, is_clean, "{head:?} byte by byte");

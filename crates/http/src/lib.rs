@@ -1,8 +1,8 @@
-//! The server over HTTP: `/mcp` for MCP of every revision, `/api/mcp` for the CODEFLUSS way of speaking, `/ws` and `/sse` for
-//! clients that know nothing else; who is let in, health and figures.
+//! The HTTP server: `/mcp` for all MCP revisions, `/api/mcp` for the CODEFLUSS protocol, `/ws` and `/sse` for
+//! clients that support nothing else, plus authentication, health checks and metrics.
 //!
-//! This crate knows status codes and headers. It knows no tool and no method: a body goes to a
-//! [`Connection`](server::Connection) like any line of a pipe.
+//! This crate handles status codes and headers. It knows no tools or methods: a body is passed to a
+//! [`Connection`](server::Connection) like any line on stdio.
 
 mod accept;
 mod api_mcp;
@@ -48,31 +48,27 @@ use session::HttpSessions;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// What a server over HTTP is made of.
 pub struct HttpSettings {
-    /// The server itself.
     pub app: Arc<App>,
-    /// Who is let in.
     pub authenticator: Arc<Authenticator>,
-    /// By which names, and from which pages.
+    /// Allowed host names and page origins.
     pub origin_policy: OriginPolicy,
-    /// Where figures go. The app's observer should be a [`MetricsObserver`] of the same.
+    /// The app's observer should be a [`MetricsObserver`] of the same metrics.
     pub metrics: Arc<HttpMetrics>,
-    /// What has to be there for the server to be ready.
+    /// The store that readiness depends on.
     pub store: Option<Arc<dyn AccessStore>>,
-    /// The address that clients know, without a path: `https://mcp.example.com`.
+    /// The public base URL, without a path: `https://mcp.example.com`.
     pub public_url: Option<String>,
-    /// Certificates, if the server speaks TLS itself.
+    /// Set if the server terminates TLS itself.
     pub tls: Option<ReloadableTls>,
-    /// How many connections may be open at once.
     pub connections: ConnectionLimits,
-    /// How much memory the bodies of requests may take.
+    /// Limits on the memory that request bodies may use.
     pub bodies: BodyLimits,
-    /// Proxies whose word about their clients is taken.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub proxies: TrustedProxies,
 }
 
-/// What every request shares.
+/// The state shared by all requests.
 struct HttpState {
     app: Arc<App>,
     authenticator: Arc<Authenticator>,
@@ -83,10 +79,11 @@ struct HttpState {
     sessions: HttpSessions,
     bodies: Arc<BodyBudget>,
     proxies: TrustedProxies,
-    /// What the store said last, and when.
+    /// The last result of the store check, and when it ran.
     readiness: tokio::sync::Mutex<Option<(Instant, bool)>>,
-    /// Connections, and what has become of them. The server waits for them when it ends.
+    /// Connections and upgraded streams. Shutdown waits for them.
     tasks: TaskTracker,
-    /// Cancelled when whoever still waits for an answer has to be told that there will be none.
+    /// Cancelled when requests that are still waiting must be answered with an error because the server shuts
+    /// down.
     drain_deadline: CancellationToken,
 }

@@ -1,6 +1,7 @@
-//! `/mcp`: Streamable HTTP of every revision.
+//! `/mcp`: Streamable HTTP for all revisions.
 //!
-//! A message that carries its version stands for itself. All others belong to a session, which `initialize` opens.
+//! A message that carries its protocol version is self-contained. All others belong to a session, which
+//! `initialize` opens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,10 +27,8 @@ const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT_ID_HEADER: HeaderName = HeaderName::from_static("last-event-id");
 
-/// How long a session that is deleted may take to end.
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A request, and who sends it.
 struct StreamableHttpRequest<'a> {
     state: &'a Arc<HttpState>,
     caller: AuthenticatedCaller,
@@ -70,7 +69,7 @@ impl StreamableHttpRequest<'_> {
             return Err(RequestRejection::NotAcceptable { offered: "application/json or text/event-stream" });
         }
         let received = body::receive(self.state, &self.caller, body).await;
-        // The memory of the body is held until there is an answer.
+        // The body's memory stays reserved until there is a response.
         let ReceivedBody { message: decoded, rate_limit, reservation: _held } =
             received.map_err(|BodyError { rejection, .. }| rejection)?;
         let is_stateless = self.is_stateless(&decoded)?;
@@ -86,7 +85,7 @@ impl StreamableHttpRequest<'_> {
         Ok(response)
     }
 
-    /// Whether the message stands for itself: the version says so, in the header or in the body.
+    /// Whether the message is self-contained, according to the version in the header or in the body.
     fn is_stateless(&self, message: &DecodedMessage) -> Result<bool, RequestRejection> {
         if message.is_stateless() {
             return Ok(true);
@@ -94,7 +93,7 @@ impl StreamableHttpRequest<'_> {
         Ok(self.protocol_version()?.is_some_and(Revision::is_stateless))
     }
 
-    /// The version that the header names. One that is not spoken here, or comes twice, is refused.
+    /// The version in the header. An unsupported or repeated header is rejected.
     fn protocol_version(&self) -> Result<Option<Revision>, RequestRejection> {
         if !self.headers.contains_key(PROTOCOL_VERSION_HEADER) {
             return Ok(None);
@@ -105,7 +104,7 @@ impl StreamableHttpRequest<'_> {
         Revision::parse(version).map(Some).ok_or_else(rejection)
     }
 
-    /// Streams and sessions are for revisions that have sessions.
+    /// Rejects GET and DELETE for revisions without sessions.
     fn check_has_sessions(&self) -> Result<(), RequestRejection> {
         match self.protocol_version()? {
             Some(revision) if revision.is_stateless() => {
@@ -115,7 +114,7 @@ impl StreamableHttpRequest<'_> {
         }
     }
 
-    /// A message that stands for itself. When the client hangs up, nobody wants the answer any more.
+    /// Handles a self-contained message. It is cancelled when the client disconnects.
     async fn post_stateless(
         &self,
         message: DecodedMessage,
@@ -177,7 +176,7 @@ impl StreamableHttpRequest<'_> {
                 self.post_in_session(&session, message, rate_limit).await
             }
             false if message.is_initialize() => self.open_session(message, rate_limit).await,
-            // A session that is forgotten at once can say what is wrong with the message.
+            // A temporary session reports what is wrong with the message.
             false if message.is_malformed() => Ok(self.reject_malformed(message, rate_limit).await),
             false => Err(RequestRejection::SessionRequired),
         }
@@ -217,7 +216,8 @@ impl StreamableHttpRequest<'_> {
         }
     }
 
-    /// Many clients never end their sessions. At the limit, the one that was not used for longest makes room.
+    /// Many clients never end their sessions. At the limit, the least recently used session is ended to make
+    /// room.
     fn acquire_session_permit(&self) -> Result<QuotaPermit, RequestRejection> {
         let place = || self.state.app.acquire_permit(self.principal(), QuotaKind::Session);
         place().or_else(|full| {
@@ -228,7 +228,7 @@ impl StreamableHttpRequest<'_> {
         })
     }
 
-    /// `initialize`: a new session, unless it fails.
+    /// Handles `initialize`: opens a session unless the call fails.
     async fn open_session(
         &self,
         message: DecodedMessage,
@@ -265,7 +265,8 @@ impl StreamableHttpRequest<'_> {
         if !session.connection.has_capacity() {
             return Err(RequestRejection::Busy);
         }
-        // What needs no answer is always taken: it may be the answer that calls wait for.
+        // Messages that need no response are always accepted: they may be responses that calls are waiting
+        // for.
         let call = || self.state.app.acquire_permit(self.principal(), QuotaKind::Call);
         let permit = message.expects_response().then(call).transpose()?;
         let channel = Channel::for_session(self.accepts.stream);
@@ -295,12 +296,12 @@ impl StreamableHttpRequest<'_> {
         let primes = session.connection.negotiated_revision().is_some_and(Revision::primes_streams);
         stream.preamble = primes.then(|| response::priming_event(number));
         stream.stream_id = Some(number);
-        // A session with an open stream is in use.
+        // A session with an open stream counts as in use.
         stream.guards.push(Box::new(Arc::clone(session)));
         self.stream_response(stream)
     }
 
-    /// The stream for what belongs to no request, or one that was broken off.
+    /// Opens the notification stream, or resumes an interrupted one.
     fn get(self) -> Result<Response, RequestRejection> {
         self.check_has_sessions()?;
         if !self.accepts.stream {
@@ -310,7 +311,7 @@ impl StreamableHttpRequest<'_> {
         let permit = self.state.app.acquire_permit(self.principal(), QuotaKind::Stream)?;
         let last = origin::single_header(&self.headers, &LAST_EVENT_ID_HEADER).and_then(parse_event_id);
         let number = last.map_or(NOTIFICATION_STREAM, |(number, _)| number);
-        // Clients come back for ever to a stream that ended without an answer, unless they hear that there is none.
+        // Clients retry forever to resume a stream that ended without a response, unless they get this error.
         let nothing_left = RequestRejection::MethodNotAllowed { allowed: "POST, DELETE" };
         let channel = session.stream(number).ok_or_else(|| nothing_left.clone())?;
         let reader = match last {
@@ -340,7 +341,7 @@ impl StreamableHttpRequest<'_> {
     }
 }
 
-/// Which event of which stream.
+/// Parses `<stream>-<event>`.
 fn parse_event_id(text: &str) -> Option<(u64, u64)> {
     let (stream, event) = text.split_once('-')?;
     Some((stream.parse().ok()?, event.parse().ok()?))

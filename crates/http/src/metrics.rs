@@ -1,4 +1,4 @@
-//! Figures about the server, as Prometheus reads them.
+//! Server metrics in the format of `OpenMetrics`.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use server::{Observer, Principal, RequestRecord};
 
-/// Seconds at which latencies are counted: from a tenth of a millisecond to ten seconds.
+/// Histogram buckets, from a tenth of a millisecond to ten seconds.
 const LATENCY_BUCKETS_SECS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -38,7 +38,8 @@ struct RefusalLabels {
     kind: &'static str,
 }
 
-/// Figures about the server. There are only so many: labels are names that the server knows, never what a client sends.
+/// Server metrics. Their number is bounded: labels are names that the server knows, never values sent by a
+/// client.
 pub struct HttpMetrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
@@ -51,7 +52,7 @@ pub struct HttpMetrics {
     store_ready: Gauge,
 }
 
-/// Something that is counted for as long as it lives.
+/// Decrements its gauge on drop.
 pub(crate) struct GaugeGuard(Gauge);
 
 impl GaugeGuard {
@@ -74,11 +75,11 @@ impl Default for HttpMetrics {
         registry.register("requests", "Requests by method, tool and outcome", requests.clone());
         let histogram: fn() -> Histogram = || Histogram::new(LATENCY_BUCKETS_SECS);
         let seconds = Family::<MethodLabels, Histogram, fn() -> Histogram>::new_with_constructor(histogram);
-        registry.register("request_seconds", "How long requests took", seconds.clone());
+        registry.register("request_seconds", "Request duration", seconds.clone());
         let replies = Family::<ResponseLabels, Counter>::default();
         registry.register("http_responses", "Responses by endpoint and status", replies.clone());
         let refusals = Family::<RefusalLabels, Counter>::default();
-        registry.register("refusals", "What was refused before dispatch, by kind", refusals.clone());
+        registry.register("refusals", "Requests rejected before dispatch, by kind", refusals.clone());
         let mut gauge = |name: &str, help: &str| {
             let gauge = Gauge::default();
             registry.register(name, help, gauge.clone());
@@ -87,8 +88,8 @@ impl Default for HttpMetrics {
         let connections = gauge("connections", "Open connections");
         let sessions = gauge("sessions", "Open sessions of /mcp and /sse");
         let streams = gauge("streams", "Open streams: SSE and WebSocket");
-        let store_ready = gauge("store_ready", "Whether the store could be reached when /readyz last asked");
-        // It was there when the server started.
+        let store_ready = gauge("store_ready", "Whether the store was ready at the last /readyz check");
+        // The store was reachable at startup.
         store_ready.set(1);
         Self {
             registry,
@@ -129,17 +130,17 @@ impl HttpMetrics {
         self.store_ready.set(ready.into());
     }
 
-    /// All of them, as text.
+    /// Encodes all metrics as text.
     pub(crate) fn render(&self) -> String {
         let mut text = String::new();
         if encode(&mut text, &self.registry).is_err() {
-            let _ = writeln!(text, "# not all figures could be written");
+            let _ = writeln!(text, "# encoding failed, metrics are incomplete");
         }
         text
     }
 }
 
-/// Counts requests, and writes down what was changed and what was denied.
+/// Counts requests, and logs changes and denials to the audit log.
 pub struct MetricsObserver(pub Arc<HttpMetrics>);
 
 impl Observer for MetricsObserver {

@@ -1,4 +1,4 @@
-//! What a client has to know to get a token (RFC 9728).
+//! OAuth protected resource metadata (RFC 9728) and challenges.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, header};
@@ -8,10 +8,9 @@ use server::{ConnectionMode, RequestRejection, Scope};
 
 use crate::{HttpState, route};
 
-/// Where the metadata is.
 const METADATA_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
 
-/// Which authorization server gives tokens for this server.
+/// Names the authorization server that issues tokens for this server.
 pub(crate) fn metadata(state: &HttpState) -> Response {
     let Some(tokens) = state.authenticator.jwt_verifier() else {
         return route::refuse(state, ConnectionMode::Session, RequestRejection::PathNotFound);
@@ -19,7 +18,7 @@ pub(crate) fn metadata(state: &HttpState) -> Response {
     let body = json!({
         "resource": tokens.policy().audience,
         "authorization_servers": [tokens.policy().issuer],
-        // What an ordinary client needs: some ask for everything that stands here.
+        // Only what an ordinary client needs, because some clients request every scope listed here.
         "scopes_supported": [Scope::Read.as_str(), Scope::Write.as_str()],
         "bearer_methods_supported": ["header"],
         "resource_name": "fluxway",
@@ -29,7 +28,7 @@ pub(crate) fn metadata(state: &HttpState) -> Response {
     response
 }
 
-/// Says on a refusal what would be needed.
+/// Adds `WWW-Authenticate` to a 401 response.
 pub(crate) fn challenge(state: &HttpState, response: &mut Response) {
     let place = state.public_url.as_ref().filter(|_| state.authenticator.jwt_verifier().is_some());
     let challenge = match place {
@@ -41,7 +40,7 @@ pub(crate) fn challenge(state: &HttpState, response: &mut Response) {
     }
 }
 
-/// Says on a refusal which scope would be needed.
+/// Adds `WWW-Authenticate` with the required scope to a 403 response.
 pub(crate) fn challenge_scope(state: &HttpState, response: &mut Response) {
     challenge(state, response);
     let challenge = response.headers().get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());

@@ -1,4 +1,5 @@
-//! Keeps web pages out: a page in the user's browser can reach this server, and must not reach the tools.
+//! Protects against web pages: a page in the user's browser can reach this server, but must not reach its
+//! tools.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,20 +7,20 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use server::RequestRejection;
 
-/// By which names this server may be called, and from which pages.
+/// Allowed host names and page origins.
 #[derive(Clone, Debug, Default)]
 pub struct OriginPolicy {
-    /// Where the server listens: what most clients call it by.
+    /// The address that the server listens on, which most clients use as the host name.
     listen_address: String,
-    /// Names beside those of loopback, in lower case, with a port or for every port.
+    /// Host names other than loopback, in lower case, with a port or for every port.
     hosts: Vec<String>,
-    /// Origins of pages beside the server's own.
+    /// Page origins other than the server itself.
     origins: Vec<String>,
 }
 
 impl OriginPolicy {
-    /// A server that listens here is called by loopback names, by the address itself, and by these names; pages may be the
-    /// server's own or of these origins.
+    /// Allows loopback names, the listen address and `hosts` as host names, and the server itself and
+    /// `origins` as page origins.
     pub fn new(listening: SocketAddr, hosts: &[String], origins: &[String]) -> Self {
         let own = (!listening.ip().is_unspecified()).then(|| listening.ip().to_string());
         let hosts = hosts.iter().cloned().chain(own).map(|host| host.to_ascii_lowercase()).collect();
@@ -28,10 +29,10 @@ impl OriginPolicy {
         Self { listen_address: listening.to_string(), hosts, origins }
     }
 
-    /// Refuses a `Host` that is another machine's name (DNS rebinding) and an `Origin` of somebody else's page.
+    /// Rejects a foreign `Host` (DNS rebinding) and an `Origin` that is not allowed.
     pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), RequestRejection> {
         let host = single_header(headers, &header::HOST).ok_or(RequestRejection::HostNotAllowed)?;
-        // A request line may name the server too, and must not name another one.
+        // The request line may contain an authority as well, which must match.
         let named_alike =
             uri.authority().is_none_or(|authority| authority.as_str().eq_ignore_ascii_case(host));
         if !named_alike || !self.is_allowed_host(host) {
@@ -50,7 +51,7 @@ impl OriginPolicy {
         }
     }
 
-    /// The origin of a page of somebody else that was expressly allowed.
+    /// The `Origin` header, if it is explicitly allowed.
     pub(crate) fn allowed_origin<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
         let origin = single_header(headers, &header::ORIGIN)?.to_ascii_lowercase();
         headers.get(header::ORIGIN).filter(|_| self.origins.contains(&origin))
@@ -68,8 +69,8 @@ impl OriginPolicy {
     }
 }
 
-/// Name (an IPv6 address without its brackets) and port. Nothing else may stand there: the parser is lenient about what
-/// surrounds the host (`user@`, `[::1].evil.com`).
+/// Splits an authority into host (an IPv6 address without its brackets) and port. Rejects anything else,
+/// because the parser tolerates additions around the host (`user@`, `[::1].evil.com`).
 fn split_authority(authority: &str) -> Option<(String, Option<u16>)> {
     let parsed: Authority = authority.parse().ok()?;
     let (host, port) = (parsed.host(), parsed.port_u16());
@@ -78,7 +79,7 @@ fn split_authority(authority: &str) -> Option<(String, Option<u16>)> {
         .then(|| (host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase(), port))
 }
 
-/// The value of a header that came exactly once.
+/// The value of a header that occurs exactly once.
 pub(crate) fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     values.next().filter(|_| values.next().is_none())?.to_str().ok()

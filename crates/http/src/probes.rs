@@ -1,4 +1,4 @@
-//! Whether the server lives, whether it is ready, and its figures.
+//! Liveness, readiness and metrics.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,23 +12,21 @@ use crate::auth::AcceptedCredentials;
 use crate::caller::RequestSource;
 use crate::{HttpState, response, route};
 
-/// How long the store may take to say that it is there.
 const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// For how long its answer counts.
 const READINESS_CACHE_TTL: Duration = Duration::from_millis(500);
 
-/// It lives: it answers.
+/// Liveness.
 pub(crate) fn health() -> Response {
     text_response(StatusCode::OK, "text/plain; charset=utf-8", "ok\n".to_owned())
 }
 
-/// It is ready: its store can be reached.
+/// Readiness: the store is reachable and writable.
 pub(crate) async fn readiness(state: &HttpState) -> Response {
     let is_ready = match &state.store {
         None => true,
         Some(store) => {
-            // Everybody may ask, so the store is asked once for all who ask within a second.
+            // The endpoint needs no authentication, so cache the result to limit the load on the store.
             let mut last = state.readiness.lock().await;
             match *last {
                 Some((asked, is_ready)) if asked.elapsed() < READINESS_CACHE_TTL => is_ready,
@@ -45,11 +43,11 @@ pub(crate) async fn readiness(state: &HttpState) -> Response {
     if is_ready {
         return text_response(StatusCode::OK, "text/plain; charset=utf-8", "ready\n".to_owned());
     }
-    let not_ready = "the store cannot be reached, or cannot be written to\n".to_owned();
+    let not_ready = "the store is unreachable or not writable\n".to_owned();
     text_response(StatusCode::SERVICE_UNAVAILABLE, "text/plain; charset=utf-8", not_ready)
 }
 
-/// The figures, for those who may see them.
+/// Metrics, for operators only.
 pub(crate) async fn metrics(state: &Arc<HttpState>, source: &RequestSource, headers: &HeaderMap) -> Response {
     match state.authenticate(source, headers, AcceptedCredentials::Operators).await {
         Ok(caller)

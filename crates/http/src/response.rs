@@ -1,4 +1,4 @@
-//! Answers as HTTP has them: a plain body, or a stream of events.
+//! HTTP responses: a plain body, or a stream of events.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::auth::PresentedCredential;
 use crate::body::AcceptedMediaTypes;
 use crate::channel::{ChannelEvent, ChannelRead, ChannelReader};
 
-/// How long a stream may be silent before something is sent that says nothing: proxies cut what is silent for longer.
+/// How long a stream may be silent before a keep-alive comment is sent, because proxies close silent
+/// connections.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
-/// How long an answer may take before it becomes a stream, for the same reason.
+/// How long a response may take before it becomes a stream, for the same reason.
 const PLAIN_RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A finished answer as a plain body.
 pub(crate) fn json(response: EncodedResponse) -> Response {
     json_body(response.status, response.retry_after, response.message.into())
 }
@@ -36,18 +36,16 @@ fn json_body(status: u16, retry_after: Option<u64>, message: Bytes) -> Response 
     response
 }
 
-/// A response without a body.
 pub(crate) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response
 }
 
-/// The first thing that comes decides: the answer alone is a plain body; anything else begins a stream.
+/// The first event decides: a response alone becomes a plain body, anything else starts a stream.
 pub(crate) enum FirstEvent {
     Json(Response),
     Stream(Option<ChannelEvent>),
-    /// Nothing will come.
     Closed,
 }
 
@@ -62,7 +60,7 @@ pub(crate) async fn read_first_event(reader: &mut ChannelReader, accepts: Accept
     };
     match next {
         ChannelRead::Event(event) => match event.response_status {
-            // An error has a status, which a stream could not carry.
+            // A stream cannot carry the status of an error.
             Some((status, retry_after)) if accepts.json || status != 200 => {
                 FirstEvent::Json(json_body(status, retry_after, event.message))
             }
@@ -73,7 +71,8 @@ pub(crate) async fn read_first_event(reader: &mut ChannelReader, accepts: Accept
     }
 }
 
-/// The same, for a connection that ends with its answer. When the server ends, it is told so in time.
+/// Like [`read_first_event`], for a connection that ends with its response. On shutdown, it is answered in
+/// time.
 pub(crate) async fn read_first_event_or_drain(
     state: &HttpState,
     connection: &Connection,
@@ -89,25 +88,23 @@ pub(crate) async fn read_first_event_or_drain(
     read_first_event(reader, accepts).await
 }
 
-/// What a stream of events is made of.
 pub(crate) struct EventStream {
     pub(crate) reader: ChannelReader,
-    /// What is sent before anything else.
+    /// Sent before anything else.
     pub(crate) preamble: Option<Bytes>,
-    /// The event that was read already.
+    /// An event that has already been read.
     pub(crate) first_event: Option<ChannelEvent>,
-    /// Events get ids that begin with this, so that a client can come back.
+    /// Prefix of the event ids, which make the stream resumable.
     pub(crate) stream_id: Option<u64>,
-    /// Whoever opened it has to stay welcome.
+    /// Verified again while the stream is open.
     pub(crate) credential: Option<(Arc<HttpState>, PresentedCredential)>,
-    /// What lives as long as the stream, and ends with it.
+    /// Dropped when the stream ends.
     pub(crate) guards: Vec<StreamGuard>,
 }
 
-/// Something that is only there to be dropped when the stream ends.
 pub(crate) type StreamGuard = Box<dyn Send + Sync>;
 
-/// Stops what still runs when the client hangs up.
+/// Cancels running calls when the client disconnects.
 pub(crate) struct CancelOnDrop(pub(crate) Arc<Connection>);
 
 impl Drop for CancelOnDrop {
@@ -116,7 +113,6 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// The stream as a response.
 pub(crate) fn event_stream(stream: EventStream) -> Response {
     let events = unfold(Some(stream), |flow| async move {
         let mut flow = flow?;
@@ -132,7 +128,6 @@ pub(crate) fn event_stream(stream: EventStream) -> Response {
 }
 
 impl EventStream {
-    /// Just what comes out of this channel.
     pub(crate) fn from_reader(reader: ChannelReader) -> Self {
         Self {
             reader,
@@ -181,7 +176,7 @@ impl EventStream {
     }
 }
 
-/// The event that a stream begins with: an id to come back to, when to do so, and no message.
+/// The first event of a resumable stream: an id and a retry interval, but no message.
 pub(crate) fn priming_event(stream: u64) -> Bytes {
     format!("id: {stream}-0\nretry: 1000\ndata: \n\n").into()
 }

@@ -1,4 +1,4 @@
-//! Path to endpoint: what every request goes through, and where to.
+//! Routes requests to endpoints, after the checks that apply to all of them.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,12 +15,11 @@ use crate::caller::RequestSource;
 use crate::connections::{AllowedUse, ConnectionSlot};
 use crate::{HttpState, api_mcp, cors, mcp, oauth, origin, probes, response, sse, ws};
 
-/// The most bytes of headers. (The reader's own limit is a matter of buffers, and not exact.)
+/// Maximum total size of the headers. (hyper's own limit depends on its buffers and is not exact.)
 pub(crate) const MAX_HEADER_BYTES: usize = 64 * 1024;
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// Where a request may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Endpoint {
     Mcp,
@@ -52,7 +51,7 @@ impl Endpoint {
         })
     }
 
-    /// The name for figures and logs.
+    /// The name used in metrics and logs.
     fn name(self) -> &'static str {
         match self {
             Self::Mcp => "mcp",
@@ -80,13 +79,12 @@ impl Endpoint {
         self.allowed_methods().split(", ").any(|name| name == method.as_str())
     }
 
-    /// Whoever asks whether the server lives may call it by any name.
+    /// Health checks are allowed with any host name.
     fn is_probe(self) -> bool {
         matches!(self, Self::Health | Self::Readiness)
     }
 }
 
-/// Answers one request.
 pub(crate) async fn handle_request(
     state: &Arc<HttpState>,
     peer: IpAddr,
@@ -99,7 +97,8 @@ pub(crate) async fn handle_request(
     let id: Arc<str> = request_id(request.headers()).into();
     let trace_id = origin::single_header(request.headers(), &TRACEPARENT).and_then(TraceId::from_traceparent);
     let named_trace = trace_id.map(|id| id.to_string());
-    // At this level it is enabled whenever any line can be, and lines are written before a message is read.
+    // At error level, the span is enabled whenever any log line is, including those logged before the message
+    // is read.
     let span = tracing::error_span!("http", request = &*id, trace_id = named_trace.as_deref());
     request.extensions_mut().insert(Correlation { request: Some(Arc::clone(&id)), trace_id });
     let method = request.method().clone();
@@ -116,10 +115,10 @@ pub(crate) async fn handle_request(
     let status = response.status().as_u16();
     let name = endpoint.map_or("none", Endpoint::name);
     state.metrics.count_response(name, status);
-    tracing::debug!(request = &*id, %method, endpoint = name, status, took = ?began.elapsed(), "answered");
+    tracing::debug!(request = &*id, %method, endpoint = name, status, took = ?began.elapsed(), "responded");
     let headers = response.headers_mut();
     if is_reserve {
-        // What it was admitted for is decided once; the next connection may find a better place.
+        // The allowed use is fixed per connection; a new connection may get a regular slot.
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -177,7 +176,7 @@ fn connection_mode(state: &HttpState, endpoint: Option<Endpoint>, headers: &Head
     }
 }
 
-/// The answer to what is refused before it comes to any connection.
+/// The response to a request that is rejected before it reaches a connection.
 pub(crate) fn refuse(state: &HttpState, mode: ConnectionMode, why: RequestRejection) -> Response {
     state.metrics.count_refusal(why.kind());
     let allowed = match &why {
@@ -194,7 +193,7 @@ pub(crate) fn refuse(state: &HttpState, mode: ConnectionMode, why: RequestReject
     response
 }
 
-/// The request's own id if it is a decent one, else the next of ours.
+/// The request's own id if it is short and plain, otherwise a new one.
 fn request_id(headers: &HeaderMap) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let given = origin::single_header(headers, &header::HeaderName::from_static("x-request-id"));

@@ -1,5 +1,5 @@
-//! Sessions of `/mcp` up to 2025-11-25, and of the older pair `/sse` and `/messages`. They live in this process alone: another
-//! replica does not know them, and says so.
+//! Sessions of `/mcp` up to 2025-11-25, and of the older pair `/sse` and `/messages`. They exist only in this
+//! process: another replica does not know them and reports so.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,25 +12,23 @@ use server::{App, Connection, Outbox, Principal, QuotaPermit, RequestRejection};
 use crate::channel::Channel;
 use crate::metrics::GaugeGuard;
 
-/// How long a session lives that nobody uses.
 const SESSION_IDLE_TIMEOUT: Duration = Duration::from_mins(30);
-/// Sessions of all callers together.
+/// Limit for all callers together.
 const MAX_SESSIONS: usize = 50_000;
-/// Streams of one session that a client may come back to.
+/// Maximum number of resumable streams per session.
 const MAX_RESUMABLE_STREAMS: usize = 8;
-/// Bytes of all of them together.
+/// Maximum bytes of all resumable streams of a session.
 const MAX_RESUMABLE_BYTES: usize = 512 * 1024;
-/// The stream that belongs to no request.
+/// The number of the stream for messages that belong to no request.
 pub(crate) const NOTIFICATION_STREAM: u64 = 0;
 
-/// Which way of speaking a session belongs to.
+/// The transport of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionTransport {
     Streamable,
     LegacySse,
 }
 
-/// One client's session.
 pub(crate) struct HttpSession {
     pub(crate) connection: Arc<Connection>,
     transport: SessionTransport,
@@ -49,7 +47,7 @@ struct ResumableStreams {
 }
 
 impl ResumableStreams {
-    /// Only so many, and only so many bytes. What has come to its end goes first, and the newest stays.
+    /// Enforces the limits on streams and bytes. Closed streams go first, and the newest always stays.
     fn evict_old(&mut self) {
         let bytes = |kept: &VecDeque<(u64, Arc<Channel>)>| {
             kept.iter().map(|(_, channel)| channel.buffered_bytes()).sum::<usize>()
@@ -84,7 +82,7 @@ impl HttpSession {
         })
     }
 
-    /// Keeps a stream that a client may come back to; its number.
+    /// Adds a resumable stream and returns its number.
     pub(crate) fn add_stream(&self, channel: Arc<Channel>) -> u64 {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.last_number += 1;
@@ -94,7 +92,6 @@ impl HttpSession {
         number
     }
 
-    /// The stream of this number.
     pub(crate) fn stream(&self, number: u64) -> Option<Arc<Channel>> {
         if number == NOTIFICATION_STREAM {
             return Some(Arc::clone(&self.notifications));
@@ -103,12 +100,12 @@ impl HttpSession {
         streams.channels.iter().find(|(kept, _)| *kept == number).map(|(_, channel)| Arc::clone(channel))
     }
 
-    /// Where what belongs to no request goes.
+    /// Outbox for messages that belong to no request.
     pub(crate) fn notification_outbox(&self) -> Arc<dyn Outbox> {
         Arc::clone(&self.notifications) as Arc<dyn Outbox>
     }
 
-    /// Whether so much waits for the client that it should read first.
+    /// Whether the client has to read before the server accepts more.
     pub(crate) fn is_backlogged(&self) -> bool {
         self.notifications.is_backlogged()
     }
@@ -117,29 +114,28 @@ impl HttpSession {
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves its place to another.
+    /// Gives up the quota permit, so that another session can use it.
     pub(crate) fn release_permit(&self) -> Option<QuotaPermit> {
         self.permit.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Takes no new requests, lets what runs come to its end, and closes every stream.
+    /// Stops accepting requests, lets running ones finish, and closes every stream.
     pub(crate) async fn end(&self, patience: Duration) {
         self.connection.drain(patience, true).await;
         self.notifications.close();
     }
 }
 
-/// Nobody is at work in it, and no stream of it is open.
+/// Whether the session has no running request and no open stream.
 fn is_unused(session: &Arc<HttpSession>) -> bool {
     Arc::strong_count(session) == 1
 }
 
-/// All sessions of this process.
 #[derive(Default)]
 pub(crate) struct HttpSessions(Mutex<HashMap<String, Arc<HttpSession>>>);
 
 impl HttpSessions {
-    /// Keeps a session under a new name.
+    /// Adds a session and returns its random name.
     pub(crate) fn add(&self, app: &App, session: Arc<HttpSession>) -> Result<String, RequestRejection> {
         let mut bytes = [0; 24];
         app.fill_random(&mut bytes);
@@ -153,7 +149,7 @@ impl HttpSessions {
         Ok(name)
     }
 
-    /// The caller's session of this name. What is somebody else's does not exist.
+    /// Finds a session of the caller. Sessions of other callers are reported as unknown.
     pub(crate) fn find(
         &self,
         name: &str,
@@ -172,7 +168,7 @@ impl HttpSessions {
         self.lock().remove(name)
     }
 
-    /// Takes away the caller's session that was not used for longest, if there is one without an open stream.
+    /// Removes the caller's least recently used session that has no open stream.
     pub(crate) fn remove_least_recently_used(&self, principal: &Principal) -> Option<Arc<HttpSession>> {
         let mut all = self.lock();
         let theirs =
@@ -181,7 +177,7 @@ impl HttpSessions {
         all.remove(&name)
     }
 
-    /// Ends what nobody uses: no request for long, and no stream open.
+    /// Ends sessions that have been idle for too long and have no open stream.
     pub(crate) fn sweep(&self) {
         let idle: Vec<_> = {
             let mut all = self.lock();
@@ -197,7 +193,6 @@ impl HttpSessions {
         }
     }
 
-    /// Ends all of them.
     pub(crate) async fn end_all(&self, patience: Duration) {
         let all: Vec<_> = self.lock().drain().map(|(_, session)| session).collect();
         futures_util::future::join_all(all.iter().map(|session| session.end(patience))).await;

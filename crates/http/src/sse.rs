@@ -1,4 +1,5 @@
-//! The way of 2024-11-05: `GET /sse` is the stream that everything comes on, `POST /messages` what the client says.
+//! The HTTP+SSE transport of 2024-11-05: `GET /sse` opens the stream for all responses, `POST /messages`
+//! sends messages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,6 @@ use crate::response::{self, CancelOnDrop, EventStream, StreamGuard};
 use crate::session::{HttpSession, SessionTransport};
 use crate::{HttpState, route};
 
-/// Takes a session away when its stream ends.
 pub(crate) struct RemoveSessionOnDrop {
     state: Arc<HttpState>,
     name: String,
@@ -58,7 +58,7 @@ pub(crate) async fn open_stream(
             Arc::clone(&channel),
             reserved,
         );
-        // A session with an open stream is in use.
+        // A session with an open stream counts as in use.
         let in_use = Arc::clone(&session);
         let name = state.sessions.add(&state.app, session)?;
         let greeting = format!("event: endpoint\ndata: /messages?sessionId={name}\n\n");

@@ -1,8 +1,8 @@
-//! A stream whose client has to get on with it: once the head of a request has begun, it must be there in time; and what is
-//! written to it must be read in time.
+//! A stream with timeouts: a request head must arrive in time once it has started, and the client must read
+//! what is written to it in time.
 //!
-//! Between requests a connection may be silent for longer, and a body has a limit of its own; so the head alone is timed here,
-//! from its first byte.
+//! Connections may be idle for longer between requests, and bodies have their own timeout, so only the head
+//! is timed here, from its first byte.
 
 use std::io;
 use std::pin::Pin;
@@ -15,30 +15,27 @@ use crate::head_validation::HeadValidator;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-/// How long the head of a request may take.
+/// Measured from the first byte of the head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What no reader takes for the head of a request.
+/// Rejected by every HTTP parser.
 const INVALID_HEAD: &[u8] = b"\0\r\n\r\n";
-/// How long a client may leave unread what is written to it.
 const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The stream.
 pub(crate) struct TimeoutStream<T> {
     stream: T,
     progress: ConnectionProgress,
-    /// What has come of the head so far.
     head_validator: HeadValidator,
-    /// When the head has to be there, if one has begun.
+    /// Set once a head has started.
     head_deadline: Option<Instant>,
     head_timer: Option<Pin<Box<Sleep>>>,
-    /// How many requests there were when the head began.
+    /// The number of requests when the head started.
     requests_before_head: u64,
-    /// Rings when nothing could be written for too long.
+    /// Fires when nothing could be written for too long.
     write_timer: Option<Pin<Box<Sleep>>>,
 }
 
-/// How many heads have been read, and whether the request of the last one is being answered.
+/// Counts the heads that have been read, and tells whether the last request is still being answered.
 #[derive(Clone)]
 pub(crate) struct ConnectionProgress(Arc<ProgressState>, Instant);
 
@@ -46,18 +43,18 @@ pub(crate) struct ConnectionProgress(Arc<ProgressState>, Instant);
 struct ProgressState {
     requests: AtomicU64,
     is_answering: AtomicBool,
-    /// It is no HTTP any more that comes.
+    /// The connection no longer speaks HTTP.
     is_upgraded: AtomicBool,
-    /// When something was last read or written, in milliseconds after the beginning of the connection.
+    /// The last read or write, in milliseconds since the start of the connection.
     last_active: AtomicU64,
 }
 
-/// The request is being answered, until this is dropped.
+/// Marks a request as being answered until dropped.
 pub(crate) struct AnsweringGuard(ConnectionProgress);
 
 impl ConnectionProgress {
-    /// Resolves when the connection has been silent for this long and nobody is at work for it. It looks now and then
-    /// instead of being told of every byte: a clock that is wound up for each request costs more than many requests do.
+    /// Resolves when the connection has been silent for this long and no request is being answered. Polls
+    /// instead of resetting a timer on every read and write, which would cost more than many requests do.
     pub(crate) async fn wait_until_idle(&self, long: Duration) {
         let reading = &self.0;
         loop {
@@ -80,12 +77,12 @@ impl ConnectionProgress {
         self.0.last_active.store(now, Ordering::Relaxed);
     }
 
-    /// From here on it is no HTTP that comes, and nothing is timed.
+    /// Disables the timeouts, because the connection no longer speaks HTTP.
     pub(crate) fn mark_upgraded(&self) {
         self.0.is_upgraded.store(true, Ordering::Relaxed);
     }
 
-    /// The head is there: time is not counted until the request is answered.
+    /// Marks the head as complete: nothing is timed until the request is answered.
     pub(crate) fn begin_request(&self) -> AnsweringGuard {
         self.0.requests.fetch_add(1, Ordering::Relaxed);
         self.0.is_answering.store(true, Ordering::Relaxed);
@@ -116,7 +113,6 @@ impl<T> TimeoutStream<T> {
         )
     }
 
-    /// Whether the time for the head is over.
     fn is_head_overdue(&mut self, context: &mut Context<'_>) -> bool {
         let Some(deadline) = self.head_deadline else { return false };
         let alarm = self.head_timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
@@ -125,7 +121,7 @@ impl<T> TimeoutStream<T> {
 }
 
 impl<T> TimeoutStream<T> {
-    /// Lets a write wait for the client to read, but not for ever.
+    /// Fails a pending write once the client has not read for too long.
     fn check_write_timeout<W>(
         &mut self,
         context: &mut Context<'_>,
@@ -169,7 +165,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for TimeoutStream<T> {
             return polled;
         }
         if !self.head_validator.validate_next(&buffer.filled()[before..]) {
-            // Something that the reader refuses for us, with an answer.
+            // Replace the head with one that hyper rejects, so that the client gets a response.
             buffer.set_filled(before);
             if buffer.remaining() < INVALID_HEAD.len() {
                 return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));

@@ -1,4 +1,4 @@
-//! `/ws`: a pipe through a WebSocket, one message in each text frame.
+//! `/ws`: MCP over a WebSocket, one message per text frame.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use crate::caller::RequestSource;
 use crate::timeouts::ConnectionProgress;
 use crate::{HttpState, body, route};
 
-/// How often to ask whether the client is still there, and whether it is still welcome.
+/// How often the client is pinged and its credential verified again.
 const PING_INTERVAL: Duration = Duration::from_secs(15);
-/// How long running calls may take to come to their end when the server ends.
+/// How long running calls may take to finish on shutdown.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) async fn handle(state: &Arc<HttpState>, source: &RequestSource, request: Request) -> Response {
@@ -55,14 +55,14 @@ pub(crate) async fn handle(state: &Arc<HttpState>, source: &RequestSource, reque
     )
 }
 
-/// How to close a connection that cannot be read any more. `None`: it is gone.
+/// The close code and reason for a failed connection. `None` if it is already gone.
 fn close_code_for(error: axum::Error) -> Option<(u16, &'static str)> {
     use tungstenite::Error;
     match *error.into_inner().downcast::<Error>().ok()? {
-        Error::Capacity(_) => Some((close_code::SIZE, "the message is too large")),
-        Error::Utf8(_) => Some((close_code::INVALID, "the message is not UTF-8")),
+        Error::Capacity(_) => Some((close_code::SIZE, "message too large")),
+        Error::Utf8(_) => Some((close_code::INVALID, "message is not UTF-8")),
         Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake) => None,
-        Error::Protocol(_) => Some((close_code::PROTOCOL, "the frame is not one of WebSocket")),
+        Error::Protocol(_) => Some((close_code::PROTOCOL, "invalid WebSocket frame")),
         _ => None,
     }
 }
@@ -75,7 +75,7 @@ struct WsConnection {
     connection: Arc<Connection>,
     outgoing: mpsc::UnboundedReceiver<Vec<u8>>,
     queue: Arc<ChannelOutbox>,
-    /// What logs call the request that opened the socket; each message is numbered after it.
+    /// The correlation of the request that opened the socket; messages are numbered after it.
     correlation: Correlation,
     message_count: u64,
 }
@@ -112,7 +112,7 @@ impl WsConnection {
         let app = Arc::clone(&self.state.app);
         let mut closing = std::pin::pin!(app.wait_for_shutdown());
         let end = loop {
-            // What is to be sent goes first: while the client does not read, nothing more is read from it.
+            // Send first: while the client does not read, nothing more is read from it.
             tokio::select! {
                 biased;
                 Some(message) = self.outgoing.recv() => {
@@ -134,7 +134,7 @@ impl WsConnection {
                         break None;
                     }
                 }
-                () = closing.as_mut() => break Some((close_code::AWAY, "the server ends")),
+                () = closing.as_mut() => break Some((close_code::AWAY, "server shutting down")),
             }
         };
         self.finish(end).await;
@@ -143,17 +143,17 @@ impl WsConnection {
     async fn send(&mut self, message: Vec<u8>) -> Result<(), axum::Error> {
         match Utf8Bytes::try_from(message) {
             Ok(text) => self.socket.send(Message::Text(text)).await,
-            // Messages are JSON, and so they are text.
+            // Unreachable: messages are JSON, which is valid UTF-8.
             Err(_) => Ok(()),
         }
     }
 
-    /// Takes one frame. Says how to end, if it is to end.
+    /// Handles one frame. Returns the close code if the connection has to end.
     async fn handle_frame(&mut self, message: Message) -> Option<Option<(u16, &'static str)>> {
         let text = match message {
             Message::Text(text) => text,
-            Message::Binary(_) => return Some(Some((close_code::UNSUPPORTED, "send text frames"))),
-            // A goodbye is answered by whoever reads on.
+            Message::Binary(_) => return Some(Some((close_code::UNSUPPORTED, "use text frames"))),
+            // The next read answers a close frame.
             Message::Ping(_) | Message::Pong(_) | Message::Close(_) => return None,
         };
         let now = self.state.app.now();
@@ -178,7 +178,6 @@ impl WsConnection {
         None
     }
 
-    /// What logs call the next message.
     fn next_correlation(&mut self) -> Correlation {
         self.message_count += 1;
         let Correlation { request, trace_id } = &self.correlation;

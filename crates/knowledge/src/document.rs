@@ -87,7 +87,7 @@ impl Document {
         Self { path, title, version: outline.version, source, chunks }
     }
 
-    /// Makes a page of passages that somebody else has cut: pairs of a heading path and a text.
+    /// Makes a page of passages that are already split: pairs of a heading path and a text.
     pub fn from_passages<'a>(
         path: impl Into<String>,
         title: impl Into<String>,

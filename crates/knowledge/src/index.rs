@@ -1,7 +1,7 @@
 //! The index: one slice of bytes that holds everything a search and an answer need.
 //!
 //! `format.rs` says what lies where, `build.rs` writes it. All reading is total: whatever the bytes say, a row or a text that
-//! is not there is empty. So a file that passed [`Index::open`] may be wrong only if somebody made it so on purpose, and even
+//! is not there is empty. So a file that passed [`Index::open`] can be wrong only if it was forged, and even
 //! then it does no more than give wrong answers.
 
 mod build;

@@ -2,7 +2,7 @@
 //!
 //! [`for_each_token`] finds lower-cased tokens; [`token_term`] makes the term of one: words are stemmed, the commonest are dropped, and
 //! names of things (`max_retries`, `--yes`, `docs/setup.md`) stay as they are. Each such name also gives its parts, so that
-//! it is found by whoever remembers only one of them.
+//! a search for only one of them finds it.
 
 mod stop_words;
 
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 
-/// Nobody asks for a longer token: it is a key, a hash, or data.
+/// A longer token is a key, a hash or data, and never searched for.
 const MAX_TOKEN_BYTES: usize = 64;
 
 /// Finds the tokens of a text, lower-cased and without accents.

@@ -1,8 +1,8 @@
-//! Assets: files that blocks name as `asset:<id>`.
+//! Assets: files that blocks reference as `asset:<id>`.
 //!
-//! The content decides what an asset is: the first bytes of images, videos, fonts and documents, the whole of a text. A
-//! claim that is not true is refused. Whoever serves an asset must still say `nosniff`, and serve SVG and text apart from
-//! pages that hold secrets.
+//! The content decides the type of an asset: the first bytes for images, videos, fonts and documents, the
+//! whole content for text. A declared type that does not match is rejected. Code that serves assets must
+//! still send `nosniff`, and must serve SVG and text from an origin without secrets.
 
 mod content_type;
 mod svg;
@@ -22,17 +22,16 @@ use crate::naming;
 
 pub use content_type::ContentType;
 
-/// The SHA-256 of a content: the same content, the same digest.
+/// The SHA-256 of an asset's content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// The digest of a content.
     pub fn from_content(content: &[u8]) -> Self {
         Self(Sha256::digest(content).into())
     }
 
-    /// Takes back what [`fmt::Display`] gave.
+    /// Parses the output of [`fmt::Display`].
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -46,7 +45,7 @@ impl Digest {
 }
 
 impl fmt::Display for Digest {
-    /// In lower-case hexadecimal digits.
+    /// Lower-case hexadecimal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
@@ -61,46 +60,38 @@ impl fmt::Debug for Digest {
 /// An asset without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asset {
-    /// Its id, unique in the project.
+    /// Unique in the project.
     pub id: AssetId,
-    /// The name of the file. Two assets may have the same.
+    /// The file name. Not unique.
     pub name: String,
-    /// What the content is.
     pub content_type: ContentType,
-    /// How many bytes the content has.
     pub bytes: u64,
-    /// The digest of the content.
     pub digest: Digest,
-    /// When it was put there.
     pub created: Timestamp,
-    /// The text that stands for it.
+    /// Alternative text.
     pub alt: String,
 }
 
 impl Asset {
-    /// Its place in the list of assets.
+    /// Position in the list of assets.
     pub fn cursor(&self) -> Cursor {
         Cursor::from_time(self.created, self.id.as_str())
     }
 }
 
-/// An asset to put, with its content. One with the same id is replaced.
+/// An asset to store, with its content. Replaces an asset with the same id.
 #[derive(Clone, Debug)]
 pub struct NewAsset {
-    /// Its id.
     pub id: AssetId,
-    /// The name of the file.
     pub name: String,
-    /// What the caller says it is. Without, the content alone decides, and a text is plain.
+    /// The type declared by the caller. If `None`, the content decides, and any text counts as plain text.
     pub content_type: Option<ContentType>,
-    /// The text that stands for it.
     pub alt: String,
-    /// The content.
     pub content: Vec<u8>,
 }
 
 impl NewAsset {
-    /// Judges name, size and content. Gives the asset as it is kept.
+    /// Validates name, size and content, and returns the asset as it will be stored.
     pub fn check(&self, now: Timestamp) -> Result<Asset, ProjectRejection> {
         let bytes = self.content.len() as u64;
         if bytes > MAX_ASSET_BYTES {
@@ -125,30 +116,28 @@ impl NewAsset {
     }
 }
 
-/// A name of a file that leads into no folder. Whoever saves it has the rules of their own system to look to.
+/// Checks that a file name contains no path. Whether the name is valid on a given operating system is up to
+/// the code that saves the file.
 fn name_problems(path: &str, name: &str) -> Vec<ValidationProblem> {
     let mut problems: Vec<ValidationProblem> =
         naming::check_line(path, name, MAX_ASSET_NAME_CHARS).into_iter().collect();
     if problems.is_empty()
         && (name.contains(['/', '\\']) || name.starts_with('.') || name.ends_with([' ', '.']))
     {
-        let message = "must be the name of a file: no / or \\, no dot in front, no dot or space at the end";
+        let message = "must be a plain file name: no / or \\, no leading dot, no trailing dot or space";
         problems.push(ValidationProblem::new(path, message));
     }
     problems
 }
 
-/// A change to what is said of an asset. Another content is another asset, or the same id put again.
+/// A change to an asset's metadata. To change the content, store the asset again under the same id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AssetPatch {
-    /// Another name.
     pub name: Option<String>,
-    /// Another text that stands for it.
     pub alt: Option<String>,
 }
 
 impl AssetPatch {
-    /// The asset after the change.
     pub fn apply(&self, asset: &Asset) -> Result<Asset, ProjectRejection> {
         let mut changed = asset.clone();
         changed.name = self.name.clone().unwrap_or(changed.name);

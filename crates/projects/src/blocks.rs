@@ -1,10 +1,12 @@
-//! Pages and blocks: a tree in each project, whose roots are the pages.
+//! Pages and blocks: each project has a tree of blocks whose roots are the pages.
 //!
-//! A page is a block of the type `page`, and its title, path and meta are its props; so there is one kind of row, one
-//! way to change it, and one tree. A block's type never changes: another type is another block.
+//! A page is a block of type `page` whose title, path and metadata are props. That way there is one kind of
+//! row, one tree, and one way to change it. The type of a block never changes; to change it, create another
+//! block.
 //!
-//! The rules here are pure. A store reads the few rows that a rule wants, in the transaction that writes what the rule
-//! gives: the project, what is above the place ([`BlockSlot`]), and what the new props name ([`BlockLookups`], [`BlockLookupResults`]).
+//! The rules here are pure. In the transaction that writes the result, a store reads the few rows that a rule
+//! needs: the project, the ancestors of the position ([`BlockSlot`]), and whatever the new props reference
+//! ([`BlockLookups`], [`BlockLookupResults`]).
 
 mod asset_refs;
 mod copy;
@@ -33,43 +35,44 @@ pub use position::{AncestorBlock, BlockPosition, BlockSlot};
 pub use tree::{BlockEntry, BlockNode, BlockTree, TreeQuery, build_nodes};
 pub use validate::{validate_blocks, validate_structure};
 
-/// A block as it is kept: one row.
+/// A stored block: one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// Its id, unique in the project.
+    /// Unique in the project.
     pub id: BlockId,
-    /// The name of its type.
     pub kind: String,
-    /// What it is inside of. Pages are inside of nothing.
+    /// `None` for pages.
     pub parent: Option<BlockId>,
-    /// Where it stands among its siblings.
+    /// Position among its siblings.
     pub order: OrderKey,
-    /// What its type wants to know. They come back equal as JSON, so databases keep them as text.
+    /// Must match the schema of the block's type. Databases store them as text so that they round-trip as
+    /// equal JSON.
     pub props: Map<String, Value>,
 }
 
 impl Block {
-    /// Its place among its siblings.
+    /// Position among its siblings.
     pub fn cursor(&self) -> Cursor {
         Cursor::new(self.order.as_str(), self.id.as_str())
     }
 
-    /// The path, if it is a page. No two pages of a project have the same.
+    /// The path, if this is a page. Unique in the project.
     pub fn path(&self) -> Option<&str> {
         if self.kind == PAGE { self.props.get("path").and_then(Value::as_str) } else { None }
     }
 
-    /// The assets that its props name anywhere, in Markdown as well: what [`ProjectRejection::InUse`](crate::ProjectRejection) is about.
+    /// Assets referenced anywhere in the props, including in Markdown. Deleting one of them is rejected with
+    /// [`ProjectRejection::InUse`](crate::ProjectRejection).
     pub fn mentioned_assets(&self) -> BTreeSet<AssetId> {
         asset_refs::mentioned_assets(&self.props)
     }
 
-    /// How many assets that are: what counts towards the limits.
+    /// Number of referenced assets, which counts towards the limits.
     pub fn mention_count(&self) -> u64 {
         self.mentioned_assets().len() as u64
     }
 
-    /// Whether a text of its props contains this one, whatever the case of letters.
+    /// Whether any string in the props contains `wanted`, ignoring case.
     pub fn contains_text(&self, wanted: &str) -> bool {
         fn contains(value: &Value, wanted: &str) -> bool {
             match value {
@@ -83,25 +86,25 @@ impl Block {
         self.props.values().any(|value| contains(value, &wanted))
     }
 
-    /// How many bytes its props have as JSON: what counts towards the limits.
+    /// Size of the props as JSON, which counts towards the limits.
     pub fn props_len(&self) -> u64 {
         naming::json_len(&self.props) as u64
     }
 }
 
-/// What a store has to look up before a rule can judge new props.
+/// What a store has to look up before new props can be validated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockLookups {
     /// Types that are not built in.
     pub kinds: BTreeSet<String>,
-    /// Assets that must be there.
+    /// Assets that must exist.
     pub assets: BTreeSet<AssetId>,
     /// Paths that no other page may have.
     pub paths: BTreeSet<String>,
 }
 
 impl BlockLookups {
-    /// What these blocks need at this place.
+    /// Lookups needed to insert these blocks under a parent of type `parent`.
     pub fn for_insert(new: &[NewBlock], parent: Option<&str>) -> Self {
         let mut needs = Self::default();
         needs.require_type(parent);
@@ -122,14 +125,14 @@ impl BlockLookups {
     }
 }
 
-/// What a store found of what was needed.
+/// Results of [`BlockLookups`].
 #[derive(Clone, Debug, Default)]
 pub struct BlockLookupResults {
-    /// The types that are there.
+    /// The types that exist.
     pub types: BlockTypes,
-    /// The assets of [`BlockLookups`] that are not there.
+    /// Requested assets that do not exist.
     pub missing_assets: BTreeSet<AssetId>,
-    /// The paths of [`BlockLookups`] that another page has.
+    /// Requested paths that another page has.
     pub taken_paths: BTreeSet<String>,
 }
 

@@ -1,6 +1,7 @@
-//! Everything that a project holds: what a version keeps, and what an export is.
+//! The whole content of a project: what a version stores and an export contains.
 //!
-//! As text it is a JSON document of its own, with a number for its form: versions outlive the program that wrote them.
+//! It is serialized as a JSON document with a format version, because stored versions outlive the program
+//! that wrote them.
 
 mod encoding;
 
@@ -16,50 +17,48 @@ use design_tokens::TokenDocument;
 
 pub use encoding::ContentDecodeError;
 
-/// Everything that a project holds, but for the bytes of its assets.
+/// Everything in a project except the bytes of its assets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectContent {
-    /// What it says of itself.
     pub fields: ProjectFields,
-    /// Its own block types, by name.
+    /// Custom block types, by name.
     pub types: Vec<CustomBlockType>,
-    /// Its blocks: parents before children, siblings in order.
+    /// Parents before children, siblings in order.
     pub blocks: Vec<Block>,
-    /// Its design system.
     pub design: TokenDocument,
-    /// Its assets, by id. Their bytes are found by their digests.
+    /// By id. Their bytes are found by digest.
     pub assets: Vec<Asset>,
 }
 
 impl ProjectContent {
-    /// Everything that is wrong with it: what keeps it from being published, as far as it is told.
+    /// Every problem that prevents publishing, up to the reporting limit.
     ///
-    /// The design system is not judged here: `tokens::validate` tells what is wrong with it, and a page shows without it.
+    /// The design system is not checked here: `design_tokens::validate` reports its problems, and pages
+    /// render without it.
     pub fn problems(&self) -> Vec<ValidationProblem> {
         let mut problems = self.fields.problems();
-        // Whether schemas can be compiled is found out for those that blocks use.
+        // Schemas are compiled only for types that blocks use.
         problems.extend(collect_type_problems(&self.types, CustomBlockType::definition_problems));
         let assets: BTreeSet<AssetId> = self.assets.iter().map(|asset| asset.id.clone()).collect();
         problems.extend(validate_blocks(&self.blocks, &BlockTypes::with_custom(&self.types), &assets));
         problems
     }
 
-    /// What keeps it from being a draft at all. A draft may be wrong in other ways, which keep it from being published.
+    /// Problems that prevent storing it even as a draft. A draft may have other problems, which prevent
+    /// publishing.
     pub(crate) fn structure_problems(&self) -> Vec<ValidationProblem> {
         let mut problems = self.fields.problems();
         problems.extend(collect_type_problems(&self.types, CustomBlockType::definition_problems));
         problems.extend(validate_structure(&self.blocks));
         let mut seen = BTreeSet::new();
         for asset in self.assets.iter().filter(|asset| !seen.insert(&asset.id)) {
-            problems.push(ValidationProblem::new(
-                "/assets",
-                format!("`{}` occurs twice; take one out", asset.id),
-            ));
+            problems
+                .push(ValidationProblem::new("/assets", format!("`{}` is not unique; remove one", asset.id)));
         }
         problems
     }
 
-    /// How much it is. Bytes of assets are counted once for each digest.
+    /// Totals. Asset bytes count once per digest.
     pub fn usage(&self) -> ProjectUsage {
         let mut seen = BTreeSet::new();
         let kept = self.assets.iter().filter(|asset| seen.insert(asset.digest));

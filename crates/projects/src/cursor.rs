@@ -1,4 +1,4 @@
-//! Where a list was left off.
+//! Pagination.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,40 +6,41 @@ use jiff::Timestamp;
 
 use crate::error::ProjectRejection;
 
-/// What part of a list is wanted.
+/// Which part of a list to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Where to go on; from the beginning without.
+    /// Position to continue from; `None` starts at the beginning.
     pub after: Option<Cursor>,
-    /// How many at most; all without.
+    /// Maximum number of entries; `None` for all.
     pub limit: Option<u32>,
 }
 
 impl Page {
-    /// Everything.
+    /// The whole list.
     pub const ALL: Self = Self { after: None, limit: None };
 
-    /// The first so many.
+    /// The first `limit` entries.
     pub const fn first(limit: u32) -> Self {
         Self { after: None, limit: Some(limit) }
     }
 }
 
-/// The last entry that was seen: what lists are sorted by, and the id. A list that changes in the meantime goes on after
-/// this place, even if what stood there is gone.
+/// The last entry that was seen: its sort key and its id. A list that changes in the meantime continues after
+/// this position, even if the entry is gone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
-    /// What the list is sorted by, as text that sorts in the same way.
+    /// The sort key, as a string that sorts the same way.
     pub key: String,
-    /// Which one of those that have the same.
+    /// Tie-breaker between entries with the same key.
     pub id: String,
 }
 
-/// What is less as a signed number is less as an unsigned one if this bit of both is turned over.
+/// Flipping this bit makes unsigned order match signed order.
 const SIGN_BIT: u64 = 1 << 63;
 
 impl Cursor {
-    /// Before everything that has a time, and one that every database knows: some know no times long before Christ.
+    /// Earlier than every entry, but still a time that every database can represent: some have no dates far
+    /// BC.
     pub const EARLIEST: Timestamp = Timestamp::constant(-99_999_999_999, 0);
 
     /// A cursor after an entry.
@@ -47,34 +48,34 @@ impl Cursor {
         Self { key: key.into(), id: id.into() }
     }
 
-    /// A cursor after an entry of a list that is sorted by a number.
+    /// A cursor after an entry of a list sorted by number.
     pub fn from_number(number: u64, id: impl Into<String>) -> Self {
         Self::new(format!("{number:020}"), id)
     }
 
-    /// A cursor after an entry of a list that is sorted by time: in microseconds, so that what is before 1970 comes first.
+    /// A cursor after an entry of a list sorted by time, in microseconds. Times before 1970 sort first.
     pub fn from_time(time: Timestamp, id: impl Into<String>) -> Self {
         Self::from_number(time.as_microsecond().cast_unsigned() ^ SIGN_BIT, id)
     }
 
-    /// The time that the list is sorted by.
+    /// The sort key as a time.
     pub fn time(&self) -> Result<Timestamp, ProjectRejection> {
         let time = Timestamp::from_microsecond((self.number()? ^ SIGN_BIT).cast_signed())
             .map_err(|_| invalid_cursor())?;
         if time < Self::EARLIEST { Err(invalid_cursor()) } else { Ok(time) }
     }
 
-    /// The number that the list is sorted by.
+    /// The sort key as a number.
     pub fn number(&self) -> Result<u64, ProjectRejection> {
         self.key.parse().map_err(|_| invalid_cursor())
     }
 
-    /// The cursor as opaque text.
+    /// The cursor as an opaque string.
     pub fn encode(&self) -> String {
         URL_SAFE_NO_PAD.encode(format!("{}\n{}", self.key, self.id))
     }
 
-    /// Takes a cursor back. Only texts that a list gave are cursors.
+    /// Parses the output of [`Cursor::encode`].
     pub fn decode(text: &str) -> Result<Self, ProjectRejection> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| invalid_cursor())?;
         let text = String::from_utf8(bytes).map_err(|_| invalid_cursor())?;
@@ -87,20 +88,18 @@ impl Cursor {
 }
 
 fn invalid_cursor() -> ProjectRejection {
-    ProjectRejection::invalid("/cursor", "is not a cursor of this list; leave it out to begin again")
+    ProjectRejection::invalid("/cursor", "is not a cursor of this list; omit it to start over")
 }
 
-/// A part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListPage<T> {
-    /// The entries, in the order of the list.
     pub items: Vec<T>,
-    /// Where the rest begins, if there is more.
+    /// Cursor for the next page, if there is one.
     pub next: Option<Cursor>,
 }
 
 impl<T> ListPage<T> {
-    /// Cuts what a store read to what was wanted. A store reads one more than that, to know whether there are more.
+    /// Truncates rows to the page. A store reads one extra row, to know whether there are more.
     pub fn from_rows(mut items: Vec<T>, page: &Page, cursor: impl Fn(&T) -> Cursor) -> Self {
         let limit = page.limit.map_or(usize::MAX, |limit| limit.max(1) as usize);
         let more = items.len() > limit;

@@ -1,56 +1,44 @@
-//! The design system of a project: one document of design tokens, and changes to it.
+//! The design system of a project: a design-token document, and edits to it.
 
 use crate::error::ProjectRejection;
 use design_tokens::limits::MAX_EDIT_COST;
 use design_tokens::{EditOutcome, NewToken, TokenDocument, TokenFinding, diff_documents, import, validate};
 
-/// A change to a design system, as data, so that a store can make it in the transaction that reads the document.
+/// An edit to a design system, as data, so that a store can apply it in the transaction that reads the
+/// document.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DesignEdit {
     /// Creates a token or changes its value.
-    Set {
-        /// Its path.
-        path: String,
-        /// What to put there.
-        token: NewToken,
-    },
-    /// Gives a token or a group another path; aliases follow.
-    Rename {
-        /// The old path.
-        from: String,
-        /// The new path.
-        to: String,
-    },
-    /// Takes a token or a group out, or the value that a token has for a mode.
+    Set { path: String, token: NewToken },
+    /// Moves a token or group to another path and updates its aliases.
+    Rename { from: String, to: String },
+    /// Deletes a token or group, or a token's value for one mode.
     Delete {
-        /// Its path.
         path: String,
-        /// The mode whose value goes; without one all of it does.
+        /// Deletes only the value for this mode; `None` deletes everything.
         mode: Option<String>,
-        /// Also if something refers to it, or is wrong without it.
+        /// Delete even if other tokens refer to it or become invalid.
         force: bool,
     },
-    /// Replaces the document by one that others wrote, in design-token JSON.
+    /// Replaces the document by foreign design-token JSON.
     ImportJson(String),
     /// Replaces the document by the custom properties of a stylesheet.
     ImportCss(String),
-    /// Replaces the document. It may have mistakes, so that they can be mended.
+    /// Replaces the document. Mistakes in it are allowed, so that they can be fixed later.
     Replace(TokenDocument),
-    /// One after the other: all of them, or none.
+    /// Applies edits in order, all or none.
     All(Vec<DesignEdit>),
 }
 
-/// What is told of a change to a design system.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DesignEditReport {
-    /// The paths that are not what they were, in order.
+    /// Paths of the changed tokens, sorted.
     pub touched: Vec<String>,
-    /// What is to be said about what came in.
+    /// Findings about the imported document.
     pub findings: Vec<TokenFinding>,
 }
 
 impl DesignEdit {
-    /// The document after the change, and what is told of it.
     pub fn apply(
         &self,
         document: &TokenDocument,
@@ -87,7 +75,7 @@ impl DesignEdit {
             effort += size;
             if effort > MAX_EDIT_COST && effort > size { Err(too_many_changes(size)) } else { Ok(()) }
         };
-        // One change may always be made. Of what most calls are about the size is not asked.
+        // A single run of edits is always allowed, so the common case skips measuring the document.
         let is_alone = first.len() == edits.len();
         if !is_alone {
             spend(document)?;
@@ -107,8 +95,8 @@ impl DesignEdit {
         }
     }
 
-    /// Tokens that are set one after the other are judged together: once, however many they are, and they may refer to one
-    /// another in any order. Other changes come alone.
+    /// Applies consecutive edits. Adjacent `Set` edits are validated together: only once however many there
+    /// are, and they may refer to each other in any order. Any other edit is a run by itself.
     fn apply_run(
         run: &[Self],
         document: &TokenDocument,
@@ -122,7 +110,7 @@ impl DesignEdit {
 }
 
 impl DesignEditReport {
-    /// What was touched, each once and in order.
+    /// Sorts and deduplicates the touched paths.
     fn sorted(mut self) -> Self {
         self.touched.sort();
         self.touched.dedup();
@@ -131,7 +119,7 @@ impl DesignEditReport {
 
     fn merge(mut self, next: Self, run: &[DesignEdit]) -> Self {
         self.touched.extend(next.touched);
-        // What is said about what came in is said about the last that did.
+        // Findings describe the last imported document.
         if let [DesignEdit::ImportJson(_) | DesignEdit::ImportCss(_) | DesignEdit::Replace(_)] = run {
             self.findings = next.findings;
         }
@@ -139,12 +127,12 @@ impl DesignEditReport {
     }
 }
 
-/// Says how many changes a design system of a size may have at once. Each of them looks at all of it.
+/// Rejection for more edits than a document of this size allows at once. Every edit processes the whole
+/// document.
 fn too_many_changes(size: usize) -> ProjectRejection {
     let most = (MAX_EDIT_COST / size).max(1);
-    let why = "for a design system of this size these are too many changes at once";
-    let message =
-        format!("{why}: send about {most} in one call; tokens set one after the other count as one");
+    let why = "too many changes at once for a design system of this size";
+    let message = format!("{why}: send about {most} in one call; consecutive tokens to set count as one");
     ProjectRejection::invalid("/changes", message)
 }
 
@@ -157,7 +145,7 @@ fn import_report(before: &TokenDocument, new: import::ImportedDocument) -> (Toke
     (new.document, DesignEditReport { touched, findings: new.findings })
 }
 
-/// The paths of all tokens that differ.
+/// Paths of all tokens that differ.
 fn changed_paths(before: &TokenDocument, after: &TokenDocument) -> Vec<String> {
     let difference = diff_documents(before, after);
     let mut paths: Vec<String> = Vec::new();
@@ -203,7 +191,7 @@ mod tests {
             DesignEdit::Set { path: path.to_owned(), token }
         };
         let (_, early) = DesignEdit::All(vec![alias("e", "{d}"), set.clone()]).apply(&start).unwrap();
-        assert_eq!(early.touched, ["d", "e"], "the one that is named comes in the same call");
+        assert_eq!(early.touched, ["d", "e"], "an alias to a token set later in the same call");
         assert!(DesignEdit::All(vec![alias("e", "{d}"), rename.clone(), set]).apply(&start).is_err());
         let dark = NewToken { mode: Some("dark".to_owned()), ..NewToken::new(TokenKind::Color, "#000000") };
         let (dark, _) = DesignEdit::Set { path: "c.a".to_owned(), token: dark }.apply(&start).unwrap();
@@ -218,7 +206,7 @@ mod tests {
 
     #[test]
     fn batch_size_is_limited_by_document_size() {
-        // All modes are those of one token, but every token is looked at in each.
+        // Only one token has modes, but every token is evaluated in each of them.
         let system = |tokens: usize, modes: usize| {
             let modes: Vec<_> = (0..modes).map(|at| format!(r#""m{at}":1"#)).collect();
             let modes = format!(r#""$extensions":{{"mode":{{{}}}}}"#, modes.join(","));
@@ -239,14 +227,14 @@ mod tests {
         assert_eq!(all(1_000, &set).apply(&system(3_000, 32)).unwrap().1.touched.len(), 1_000);
         let refused = all(1_000, &delete).apply(&system(3_000, 32)).unwrap_err().to_string();
         assert!(refused.contains("send about 20 in"), "{refused}");
-        // One token can be as much work as thousands.
+        // One large token can cost as much as thousands.
         let large = format!(r#""t0":{{"$value":1,"$extensions":{{"x":"{}"}}}}"#, "x".repeat(1_000_000));
         let large = TokenDocument::parse(&format!(r#"{{"$type":"number",{large}}}"#)).unwrap();
         let rename = |at: usize| DesignEdit::Rename { from: format!("t{at}"), to: format!("t{}", at + 1) };
         assert!(all(20, &rename).apply(&large).is_ok());
         let refused = all(998, &rename).apply(&large).unwrap_err().to_string();
         assert!(refused.contains("send about 127 in"), "{refused}");
-        // What came in last is what is spoken of.
+        // Findings describe the document imported last.
         let import = |text: &str| DesignEdit::ImportJson(text.to_owned());
         let wrong = import(r#"{"a":{"$value":1}}"#);
         let right = import(r#"{"a":{"$type":"number","$value":1}}"#);

@@ -1,4 +1,4 @@
-//! Why something was not done. No numbers: the server gives each its code.
+//! Why a use case failed. Error codes are assigned by the server.
 
 use std::fmt;
 
@@ -8,18 +8,14 @@ use crate::limits::MAX_PROBLEMS;
 use design_tokens::EditError;
 use design_tokens::import::ImportError;
 
-/// What things are called in messages.
+/// Names of entities in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EntityKind {
-    /// A project.
     Project,
-    /// A version of a project.
     Version,
     /// A block or a page.
     Block,
-    /// A block type of a project.
     BlockType,
-    /// An asset.
     Asset,
     /// A design token or a group of them.
     Token,
@@ -38,24 +34,24 @@ impl fmt::Display for EntityKind {
     }
 }
 
-/// One thing that is wrong with what was given or is there.
+/// A single problem with the input or with stored data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidationProblem {
-    /// The block that it is about, if it has an id already.
+    /// The block it is about, if it already has an id.
     pub block: Option<String>,
-    /// Where in the block or in what was given, as a JSON pointer.
+    /// JSON pointer into the block or the input.
     pub path: String,
-    /// What is wrong and what to do.
+    /// What is wrong and how to fix it.
     pub message: String,
 }
 
 impl ValidationProblem {
-    /// A problem with something that was given.
+    /// A problem with the input.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { block: None, path: path.into(), message: message.into() }
     }
 
-    /// The same, about a block.
+    /// Attributes the problem to a block.
     #[must_use]
     pub fn for_block(mut self, id: &crate::BlockId) -> Self {
         self.block = Some(id.as_str().to_owned());
@@ -78,95 +74,78 @@ impl fmt::Display for ValidationProblem {
     }
 }
 
-/// A rule says no. Nothing was written.
+/// Rejected by a rule. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectRejection {
-    /// It is not there, or it belongs to somebody else: nobody can tell which.
-    #[error("there is no {what} `{id}`; list what there is and use an id from there")]
-    NotFound {
-        /// What was looked for.
-        what: EntityKind,
-        /// What it was called.
-        id: String,
-    },
-    /// Somebody else has written since.
-    #[error("the project is at revision {found} and not {expected}; read it again and repeat the change")]
+    /// It does not exist or belongs to another account; callers cannot tell which.
+    #[error("{what} `{id}` not found; list the existing ones and use one of their ids")]
+    NotFound { what: EntityKind, id: String },
+    /// The project was written in the meantime.
+    #[error("the project is at revision {found}, not {expected}; read it again and repeat the change")]
     Conflict {
-        /// The revision that the caller knew.
+        /// The revision known to the caller.
         expected: u64,
-        /// The revision that is there.
+        /// The current revision.
         found: u64,
     },
-    /// What was given, or what would be there, breaks rules: all of them.
+    /// The input or the resulting state is invalid. Contains every problem.
     #[error("{}", join_problems(.0))]
     Invalid(Vec<ValidationProblem>),
-    /// More than there may be.
-    #[error("the limit is {limit} {what}; make it smaller or remove something first")]
+    /// A limit would be exceeded.
+    #[error("this would exceed the limit of {limit} {what}; reduce the change or remove something first")]
     TooLarge {
         /// What is counted, in the plural and with its unit: `bytes in the props of a block`.
         what: &'static str,
-        /// The most there may be.
         limit: u64,
     },
-    /// More than one answer may have.
-    #[error("the answer would have more than {limit} {what}; ask for less of it, such as a smaller block")]
+    /// The result would be too large to return.
+    #[error("the result would exceed {limit} {what}; request less, such as a smaller block")]
     AnswerTooLarge {
         /// What is counted, in the plural.
         what: &'static str,
-        /// The most there may be.
         limit: u64,
     },
-    /// Something else has this name.
+    /// The value must be unique and is taken.
     #[error("the {what} `{value}` is taken; choose another")]
-    Taken {
-        /// What must be unique.
-        what: &'static str,
-        /// What it was to be.
-        value: String,
-    },
-    /// Something needs it.
+    Taken { what: &'static str, value: String },
+    /// It cannot be deleted because it is used.
     #[error("the {what} `{id}` is used by {}; {}", list_first_ids(by), resolution_hint(*what))]
     InUse {
-        /// What was to go.
         what: EntityKind,
-        /// Which one.
         id: String,
-        /// The ids of those that use it, in order.
+        /// Ids of its users, in order.
         by: Vec<String>,
     },
-    /// A version that cannot go.
-    #[error("version {version} is the one that is published; publish another or unpublish first")]
-    Published {
-        /// The version.
-        version: u32,
-    },
-    /// A change to a design system that is not possible.
+    /// The published version cannot be deleted.
+    #[error(
+        "version {version} is published and cannot be deleted; publish another version or unpublish it first"
+    )]
+    Published { version: u32 },
+    /// The design system cannot be edited like this.
     #[error(transparent)]
     Design(#[from] EditError),
-    /// A design system that cannot be read.
+    /// The design system cannot be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
 }
 
 impl ProjectRejection {
-    /// Nothing of this name.
     pub fn not_found(what: EntityKind, id: impl Into<String>) -> Self {
         Self::NotFound { what, id: id.into() }
     }
 
-    /// One rule that was broken.
     pub fn invalid(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid(vec![ValidationProblem::new(path, message)])
     }
 
-    /// Says no if there are problems. Of many the first [`MAX_PROBLEMS`] are told, and that there are more.
+    /// Rejects if there are problems. Reports the first [`MAX_PROBLEMS`], and that there are more.
     pub fn reject_if_any(mut problems: Vec<ValidationProblem>) -> Result<(), Self> {
         if problems.is_empty() {
             return Ok(());
         }
         if problems.len() > MAX_PROBLEMS {
             problems.truncate(MAX_PROBLEMS);
-            problems.push(ValidationProblem::new("", "there are more problems; mend these first"));
+            problems.push(ValidationProblem::new("", "there are more problems; fix these first"));
         }
         Err(Self::Invalid(problems))
     }
@@ -176,7 +155,6 @@ fn join_problems(problems: &[ValidationProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// The first few of many.
 fn list_first_ids(ids: &[String]) -> String {
     const MAX_LISTED_IDS: usize = 5;
     let shown = ids.iter().take(MAX_LISTED_IDS).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
@@ -187,21 +165,19 @@ fn list_first_ids(ids: &[String]) -> String {
     }
 }
 
-/// What to do about something that is needed. Only assets can go all the same: a block without its type would mean nothing.
+/// Only assets can be force-deleted: a block without its type would be meaningless.
 fn resolution_hint(what: EntityKind) -> &'static str {
     match what {
-        EntityKind::Asset => "change them first, or delete by force",
+        EntityKind::Asset => "change them first, or force the deletion",
         _ => "change or delete them first",
     }
 }
 
-/// Why a use case did not happen: by a rule, or because the store could not.
+/// Why a use case failed: rejected by a rule, or a store failure.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A rule says no.
     #[error(transparent)]
     Rejected(#[from] ProjectRejection),
-    /// The store could not.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -216,11 +192,11 @@ mod tests {
         for (refusal, expected) in [
             (
                 ProjectRejection::not_found(EntityKind::Project, "p"),
-                "there is no project `p`; list what there is and use an id from there",
+                "project `p` not found; list the existing ones and use one of their ids",
             ),
             (
                 ProjectRejection::Conflict { expected: 3, found: 5 },
-                "the project is at revision 5 and not 3; read it again and repeat the change",
+                "the project is at revision 5, not 3; read it again and repeat the change",
             ),
             (
                 ProjectRejection::Invalid(vec![
@@ -233,7 +209,7 @@ mod tests {
             ),
             (
                 ProjectRejection::InUse { what: EntityKind::Asset, id: "a".to_owned(), by: by(2) },
-                "the asset `a` is used by `b0`, `b1`; change them first, or delete by force",
+                "the asset `a` is used by `b0`, `b1`; change them first, or force the deletion",
             ),
             (
                 ProjectRejection::InUse { what: EntityKind::BlockType, id: "t".to_owned(), by: by(1) },
@@ -241,15 +217,15 @@ mod tests {
             ),
             (
                 ProjectRejection::InUse { what: EntityKind::Asset, id: "a".to_owned(), by: by(7) },
-                "the asset `a` is used by `b0`, `b1`, `b2`, `b3`, `b4` and 2 more; change them first, or delete by force",
+                "the asset `a` is used by `b0`, `b1`, `b2`, `b3`, `b4` and 2 more; change them first, or force the deletion",
             ),
             (
                 ProjectRejection::AnswerTooLarge { what: "blocks", limit: 500 },
-                "the answer would have more than 500 blocks; ask for less of it, such as a smaller block",
+                "the result would exceed 500 blocks; request less, such as a smaller block",
             ),
             (
                 ProjectRejection::Published { version: 3 },
-                "version 3 is the one that is published; publish another or unpublish first",
+                "version 3 is published and cannot be deleted; publish another version or unpublish it first",
             ),
         ] {
             assert_eq!(refusal.to_string(), expected);
@@ -262,8 +238,8 @@ mod tests {
             (0, 0, ""),
             (1, 1, "0"),
             (100, 100, "99"),
-            (101, 101, "there are more problems; mend these first"),
-            (5000, 101, "there are more problems; mend these first"),
+            (101, 101, "there are more problems; fix these first"),
+            (5000, 101, "there are more problems; fix these first"),
         ] {
             let problems = (0..count).map(|n| ValidationProblem::new("", n.to_string())).collect();
             let problems = match ProjectRejection::reject_if_any(problems) {

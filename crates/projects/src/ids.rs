@@ -1,7 +1,7 @@
-//! Names of things, and where new ones come from.
+//! Ids, and how new ones are generated.
 //!
-//! Nothing here is random: a caller draws a [`IdSeed`], and everything that one use case has to name comes from it. So a
-//! store may run on another thread, and may do its work again, and the names are the same.
+//! Nothing here is random: a caller draws an [`IdSeed`], and every id that a use case needs is derived from
+//! it. So a store may run on another thread or retry, and the ids stay the same.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{EntityKind, ProjectRejection};
 
-/// Whose things they are, as `access` names a tenant. Nobody else can tell whether they exist.
+/// The owner of projects; corresponds to a tenant in `access`. Other accounts cannot tell whether its
+/// projects exist.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Account(String);
 
 impl Account {
-    /// The account of this name. A store finds nothing for a name that it cannot keep.
+    /// A store finds nothing for a name that it cannot store.
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
-    /// Its name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -31,7 +31,7 @@ impl fmt::Display for Account {
     }
 }
 
-/// The longest id. It leaves room for three of them in an index.
+/// Maximum length of an id. Three of them must fit into an index.
 const MAX_ID_BYTES: usize = 64;
 
 fn is_id(text: &str) -> bool {
@@ -46,17 +46,16 @@ macro_rules! define_id {
         pub struct $name(String);
 
         impl $name {
-            /// Takes an id of letters, digits, `_` and `-`. Nothing can be called by another text, so it is not found.
+            /// Accepts letters, digits, `_` and `-`. Any other id cannot exist, so it is reported as not
+            /// found.
             pub fn parse(text: &str) -> Result<Self, ProjectRejection> {
                 if is_id(text) { Ok(Self(text.to_owned())) } else { Err(ProjectRejection::not_found($noun, text)) }
             }
 
-            /// The id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
 
-            /// Says that there is none of this id.
             pub fn missing(&self) -> ProjectRejection {
                 ProjectRejection::not_found($noun, self.0.clone())
             }
@@ -71,26 +70,26 @@ macro_rules! define_id {
 }
 
 define_id!(
-    /// The id of a project: unique in the whole store.
+    /// Unique in the whole store.
     ProjectId,
     EntityKind::Project
 );
 define_id!(
-    /// The id of a block: unique in its project. A copy of a project has the same ids in it.
+    /// Unique in its project. A copy of a project has the same block ids.
     BlockId,
     EntityKind::Block
 );
 define_id!(
-    /// The id of an asset: unique in its project. A copy of a project has the same ids in it.
+    /// Unique in its project. A copy of a project has the same asset ids.
     AssetId,
     EntityKind::Asset
 );
 
-/// Sixteen random bytes that a caller has drawn.
+/// Sixteen random bytes, drawn by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdSeed(pub [u8; 16]);
 
-/// The ids that come from a seed, one after the other.
+/// Derives ids from a seed.
 #[derive(Clone, Debug)]
 pub struct IdGenerator {
     seed: IdSeed,
@@ -98,27 +97,23 @@ pub struct IdGenerator {
 }
 
 impl IdGenerator {
-    /// The ids of this seed, from the first.
     pub const fn from_seed(seed: IdSeed) -> Self {
         Self { seed, count: 0 }
     }
 
-    /// An id for a project.
     pub fn next_project_id(&mut self) -> ProjectId {
         ProjectId(self.next_id("proj"))
     }
 
-    /// An id for a block.
     pub fn next_block_id(&mut self) -> BlockId {
         BlockId(self.next_id("blk"))
     }
 
-    /// An id for an asset.
     pub fn next_asset_id(&mut self) -> AssetId {
         AssetId(self.next_id("asset"))
     }
 
-    /// Eighty bits of the digest of seed and number, five to a character.
+    /// Encodes 80 bits of the digest of seed and counter, five bits per character.
     fn next_id(&mut self, kind: &str) -> String {
         const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
         let mut digest = Sha256::new();

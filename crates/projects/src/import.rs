@@ -1,4 +1,4 @@
-//! Projects from another store, as an export has them: with their past, and not only their draft.
+//! Import of projects from another store, with their history and not only their draft.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -15,84 +15,79 @@ use crate::new_project::NewProject;
 use crate::project::{NewProjectFields, Project, ProjectUsage, Publication};
 use crate::version::Version;
 
-/// The greatest revision that every reader of JSON takes for what it is.
+/// The largest integer that every JSON reader represents exactly.
 const MAX_REVISION: u64 = 1 << 53;
 
-/// A project from another store. What may be too large to be held at once is with its [`ImportSource`].
+/// A project from another store. Data that may be too large to load at once comes from its [`ImportSource`].
 #[derive(Clone)]
 pub struct ProjectImport {
-    /// The id that it will have.
+    /// The id it will have.
     pub id: ProjectId,
-    /// The slug that it will have. Without one it is made from the name, and is free for sure.
+    /// The slug it will have. If `None`, a free one is derived from the name.
     pub slug: Option<String>,
-    /// Its draft.
     pub content: ProjectContent,
-    /// What it has behind it.
     pub history: ProjectHistory,
-    /// The rest of it.
     pub source: Arc<dyn ImportSource>,
 }
 
-/// What a project has behind it.
+/// The history of a project: times, revisions and versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectHistory {
-    /// When it was made.
     pub created: Timestamp,
-    /// When something of it was last written.
+    /// Time of the last write to anything in it.
     pub updated: Timestamp,
-    /// Its revision.
     pub revision: u64,
-    /// The number that its next version gets.
+    /// Number of the next version.
     pub next_version: u32,
-    /// The version that is published.
     pub published: Option<Publication>,
-    /// The numbers of its versions.
     pub versions: BTreeSet<u32>,
 }
 
-/// What comes when it is asked for. A store that begins again asks again.
+/// Supplies large data on demand. A store that retries asks again.
 pub trait ImportSource: Send + Sync {
-    /// The version of a number.
+    /// Loads a version.
     fn version(&self, number: u32) -> Result<ImportedVersion, ProjectRejection>;
 
-    /// The bytes of a digest that an asset of the draft or of a version has.
+    /// Loads the bytes for a digest of an asset in the draft or a version.
     fn bytes(&self, digest: &Digest) -> Result<Vec<u8>, ProjectRejection>;
 }
 
 /// A version from another store.
 #[derive(Clone, Debug)]
 pub struct ImportedVersion {
-    /// What its author noted.
     pub note: String,
-    /// When it was published.
+    /// Time of publication.
     pub created: Timestamp,
-    /// The revision that publishing made.
+    /// The revision created by publishing it.
     pub revision: u64,
-    /// What is in it.
     pub content: ProjectContent,
 }
 
 impl ProjectHistory {
-    /// The past of a project with these versions.
+    /// The history of a project with these versions.
     pub fn from_project(project: &Project, versions: BTreeSet<u32>) -> Self {
         let Project { created, updated, revision, next_version, published, .. } = *project;
         Self { created, updated, revision, next_version, published, versions }
     }
 
-    /// What no project can have behind it.
+    /// Rejects histories that no project can have.
     fn problems(&self) -> Vec<ValidationProblem> {
         let published = self.published;
         let last = self.versions.last().copied().unwrap_or(0);
         let is_version = |published: &Publication| self.versions.contains(&published.version);
         let is_past = |published: &Publication| (1..=self.revision).contains(&published.revision);
         [
-            (is_storable_time(self.created), "/created", "must be a time after 1970"),
-            (is_storable_time(self.updated), "/updated", "must be a time after 1970"),
-            ((1..=MAX_REVISION).contains(&self.revision), "/revision", "is none that a project can be at"),
-            (!self.versions.contains(&0), "/versions", "the first version is 1"),
-            (self.next_version > last, "/nextVersion", "comes after all versions"),
-            (published.as_ref().is_none_or(is_version), "/published/version", "is none of the versions"),
-            (published.as_ref().is_none_or(is_past), "/published/revision", "is not in the past"),
+            (is_storable_time(self.created), "/created", "must not be before 1970"),
+            (is_storable_time(self.updated), "/updated", "must not be before 1970"),
+            ((1..=MAX_REVISION).contains(&self.revision), "/revision", "is out of range"),
+            (!self.versions.contains(&0), "/versions", "must not contain version 0; versions start at 1"),
+            (self.next_version > last, "/nextVersion", "must be greater than every version"),
+            (published.as_ref().is_none_or(is_version), "/published/version", "is not one of the versions"),
+            (
+                published.as_ref().is_none_or(is_past),
+                "/published/revision",
+                "must be between 1 and the revision of the project",
+            ),
         ]
         .into_iter()
         .filter(|(is_right, ..)| !is_right)
@@ -101,13 +96,13 @@ impl ProjectHistory {
     }
 }
 
-/// A time that both databases keep.
+/// A time that both databases can store.
 fn is_storable_time(time: Timestamp) -> bool {
     time >= Timestamp::UNIX_EPOCH
 }
 
-/// What keeps a content from being kept as a draft, now or later. Whether a version could be published was judged when it
-/// was, by the rules of that time.
+/// Problems that prevent storing a content as a draft, now or later. Whether a version may be published was
+/// checked when it was published, by the rules of that time.
 fn content_problems(content: &ProjectContent) -> Vec<ValidationProblem> {
     let mut problems = content.structure_problems();
     for asset in &content.assets {
@@ -118,7 +113,7 @@ fn content_problems(content: &ProjectContent) -> Vec<ValidationProblem> {
         if !is_storable_time(asset.created) {
             problems.push(ValidationProblem::new(
                 "/assets",
-                format!("`{}` must have a time after 1970", asset.id),
+                format!("the time of `{}` must not be before 1970", asset.id),
             ));
         }
     }
@@ -126,7 +121,7 @@ fn content_problems(content: &ProjectContent) -> Vec<ValidationProblem> {
 }
 
 impl ProjectImport {
-    /// The draft as a project that begins, with the assets that are in it. Refused if its past cannot be, or the draft.
+    /// The draft as a new project, with its assets. Rejected if the history or the draft is invalid.
     pub fn to_new_project(&self) -> Result<(NewProject, &[Asset]), ProjectRejection> {
         let mut told = self.history.problems();
         told.extend(content_problems(&self.content));
@@ -137,7 +132,7 @@ impl ProjectImport {
     }
 }
 
-/// An import under way: what of it was judged, and what is kept.
+/// An import in progress: what has been validated, and what is stored.
 pub struct ProjectImporter<'a> {
     import: &'a ProjectImport,
     validated: HashSet<(Digest, ContentType)>,
@@ -146,12 +141,12 @@ pub struct ProjectImporter<'a> {
 }
 
 impl<'a> ProjectImporter<'a> {
-    /// Nothing is kept yet.
     pub fn new(import: &'a ProjectImport) -> Self {
         Self { import, validated: HashSet::new(), stored: BTreeMap::new(), version_bytes: 0 }
     }
 
-    /// The bytes of an asset, if they are not kept yet. They are what the asset says of them, by the rules for new assets.
+    /// The bytes of an asset, unless they are already stored. Checks them against the asset by the rules for
+    /// new assets.
     pub fn new_asset_bytes(&mut self, asset: &Asset) -> Result<Option<Vec<u8>>, ProjectRejection> {
         let is_judged = !self.validated.insert((asset.digest, asset.content_type));
         if is_judged && self.stored.get(&asset.digest) == Some(&asset.bytes) {
@@ -167,14 +162,15 @@ impl<'a> ProjectImporter<'a> {
         if new.check(asset.created).map_err(|refusal| with_asset_path(asset, refusal))? != *asset {
             return Err(ProjectRejection::invalid(
                 "/assets",
-                format!("`{}` is not what its bytes are", asset.id),
+                format!("`{}` does not match its bytes", asset.id),
             ));
         }
         let is_new = self.stored.insert(asset.digest, asset.bytes).is_none();
         Ok(is_new.then_some(new.content))
     }
 
-    /// A version, what is in it, and the same as text. The bytes of its assets are for [`ProjectImporter::new_asset_bytes`].
+    /// A version with its content, and the content as text. The bytes of its assets have to be loaded with
+    /// [`ProjectImporter::new_asset_bytes`].
     pub fn load_version(
         &mut self,
         number: u32,
@@ -183,10 +179,13 @@ impl<'a> ProjectImporter<'a> {
         let mut told: Vec<ValidationProblem> =
             naming::check_text("/note", &note, MAX_DESCRIPTION_CHARS).into_iter().collect();
         if !is_storable_time(created) {
-            told.push(ValidationProblem::new("/created", "must be a time after 1970"));
+            told.push(ValidationProblem::new("/created", "must not be before 1970"));
         }
         if !(1..=self.import.history.revision).contains(&revision) {
-            told.push(ValidationProblem::new("/revision", "is not in the past of the project"));
+            told.push(ValidationProblem::new(
+                "/revision",
+                "must be between 1 and the revision of the project",
+            ));
         }
         told.extend(content_problems(&content));
         let of_version = |told: ValidationProblem| ValidationProblem {
@@ -200,7 +199,7 @@ impl<'a> ProjectImporter<'a> {
         Ok((Version { number, note, created, revision, blocks, bytes }, content, text))
     }
 
-    /// The project when all of it is kept. `begun` is what [`NewProject::build`] gave.
+    /// The project once all of it is stored. `begun` is the result of [`NewProject::build`].
     pub fn finish(self, begun: &Project) -> Result<Project, ProjectRejection> {
         let ProjectHistory { updated, revision, next_version, published, ref versions, .. } =
             self.import.history;
@@ -211,7 +210,7 @@ impl<'a> ProjectImporter<'a> {
     }
 }
 
-/// What is wrong, told with the asset that it is about: what was taken once may be refused today.
+/// Prefixes problems with the asset: an asset that was accepted once may be rejected by today's rules.
 fn with_asset_path(asset: &Asset, refusal: ProjectRejection) -> ProjectRejection {
     match refusal {
         ProjectRejection::Invalid(told) => {

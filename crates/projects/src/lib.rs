@@ -1,24 +1,26 @@
-//! Projects and what they own: types, rules, and the use cases of a store.
+//! Projects and their content: types, rules, and the use cases of a store.
 //!
-//! Rules only: no wire, no SQL, no files; the time is told, and ids come from a [`IdSeed`] that somebody else has drawn.
+//! Only rules: no network, no SQL, no files. The time is passed in, and ids are derived from an [`IdSeed`]
+//! that the caller draws.
 //!
 //! | what | where |
 //! |---|---|
 //! | a project, its revision, a write to it | [`Project`], [`ProjectWrite`], [`NewProject`] |
-//! | pages and blocks: place, change, move, copy, judge | [`blocks`]; where one stands among its siblings: [`order`] |
-//! | block types, built in and a project's own | [`types`]; addresses that blocks may hold: [`links`] |
+//! | pages and blocks: insert, update, move, copy, validate | [`blocks`]; order of siblings: [`order`] |
+//! | block types, built-in and custom | [`types`]; URLs allowed in blocks: [`links`] |
 //! | pages as HTML | [`render`] |
 //! | assets | [`asset`] |
-//! | design systems | [`design_tokens`]; a project's: [`DesignEdit`] |
+//! | design systems | [`design_tokens`]; edits to the one of a project: [`DesignEdit`] |
 //! | a project from another store | [`ProjectImport`] |
-//! | versions, and what differs between two | [`Version`], [`ProjectContent`], [`diff_content`] |
-//! | projects that are kept: the use cases | [`store`]; whether a database keeps them right: the feature `suite` |
-//! | how much there may be | [`limits`] |
+//! | versions and their differences | [`Version`], [`ProjectContent`], [`diff_content`] |
+//! | use cases on stored projects | [`store`]; conformance tests for databases: the feature `suite` |
+//! | limits | [`limits`] |
 //!
-//! # What is not here
+//! # Not in this crate
 //!
-//! Who may do what: `access` knows, and an [`Account`] is all that is left of it here. A project of another account is
-//! not refused but absent. Locks, too: every write names the revision that it was made from, if it cares.
+//! Permissions are up to `access`; here they are reduced to an [`Account`]. A project of another account is
+//! not forbidden but absent. There are no explicit locks either: a write can name the revision it is based
+//! on.
 
 pub mod asset;
 pub mod blocks;

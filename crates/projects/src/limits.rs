@@ -1,68 +1,70 @@
-//! How much there may be. Whatever is written stays below these; what is refused names the one it broke.
+//! Size limits. Every write stays within them; a rejection names the limit it exceeded.
 
-/// Projects of one account.
+/// Projects per account.
 pub const MAX_PROJECTS: u64 = 10_000;
-/// Characters in the name of a project.
+/// Characters in a project name.
 pub const MAX_NAME_CHARS: usize = 200;
 /// Characters in a slug.
 pub const MAX_SLUG_CHARS: usize = 63;
-/// Characters in a description or in the note of a version.
+/// Characters in a description or a version note.
 pub const MAX_DESCRIPTION_CHARS: usize = 2_000;
-/// Bytes of the metadata of a project, as JSON.
+/// Size of a project's metadata as JSON.
 pub const MAX_METADATA_BYTES: usize = 16 * 1024;
-/// Versions that a project keeps.
+/// Versions per project.
 pub const MAX_VERSIONS: u64 = 500;
-/// Bytes of all versions of a project, as text.
+/// Size of all versions of a project, as text.
 pub const MAX_TOTAL_VERSION_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Blocks of a project, pages included.
+/// Blocks per project, pages included.
 pub const MAX_BLOCKS: u64 = 20_000;
 /// Blocks that one call may create.
 pub const MAX_NEW_BLOCKS_PER_CALL: usize = 2_000;
-/// How deep blocks may be inside one another. A page is at depth 1.
+/// Nesting depth of blocks. A page is at depth 1.
 pub const MAX_BLOCK_DEPTH: usize = 32;
-/// Bytes of the props of one block, as JSON.
+/// Size of a block's props as JSON.
 pub const MAX_PROPS_BYTES: usize = 64 * 1024;
-/// Values in the props of one block, or in metadata. What is small as text can be large in memory; so an object counts as
+/// Values in the props of a block or in metadata. Small JSON can be large in memory, so an object counts as
 /// [`OBJECT_VALUE_WEIGHT`].
 pub const MAX_JSON_VALUES: usize = 10_000;
-/// How many other values take as much memory as an object.
+/// Memory of an object, measured in other values.
 pub const OBJECT_VALUE_WEIGHT: usize = 10;
-/// Objects and lists inside one another in props and metadata.
+/// Nesting depth of objects and arrays in props and metadata.
 pub const MAX_PROPS_DEPTH: usize = 16;
-/// Bytes of all props of a project: a version is one value, and must fit where it is kept.
+/// Size of all props of a project. A version is stored as a single value and must fit into it.
 pub const MAX_TOTAL_PROPS_BYTES: u64 = 32 * 1024 * 1024;
-/// Characters in the path of a page.
+/// Characters in a page path.
 pub const MAX_PAGE_PATH_CHARS: usize = 200;
 
-/// Block types of a project's own.
+/// Custom block types per project.
 pub const MAX_CUSTOM_TYPES: u64 = 100;
-/// Bytes of the schema of a block type, as JSON.
+/// Size of a block type's schema as JSON.
 pub const MAX_SCHEMA_BYTES: usize = 16 * 1024;
-/// Values in the schema of a block type: what judging a value of a block may cost.
+/// Values in a block type's schema, which bounds the cost of validating a value.
 pub const MAX_SCHEMA_VALUES: usize = 500;
-/// Patterns in the schema of a block type. Each takes memory for as long as the schema is used.
+/// Patterns in a block type's schema. Each uses memory for as long as the schema is in use.
 pub const MAX_SCHEMA_PATTERNS: usize = 20;
-/// Steps that one call may take to judge blocks by schemas of a project's own, which others may wait for: less than a second.
+/// Steps per call for validating blocks against custom schemas. Less than a second, since other calls may be
+/// waiting.
 pub const MAX_VALIDATION_STEPS: u64 = 50_000_000;
-/// Problems that are told at once.
+/// Problems reported at once.
 pub const MAX_PROBLEMS: usize = 100;
 
-/// Assets of a project.
+/// Assets per project.
 pub const MAX_ASSETS: u64 = 1_000;
-/// Bytes of one asset.
+/// Size of an asset.
 pub const MAX_ASSET_BYTES: u64 = 10 * 1024 * 1024;
-/// Bytes of all that a project keeps of assets, for itself and for its versions.
+/// Size of all asset content stored for a project and its versions.
 pub const MAX_TOTAL_ASSET_BYTES: u64 = 1024 * 1024 * 1024;
-/// How often blocks of a project name assets; a block counts once for each asset. All of it is written when a version is restored.
+/// Asset references in the blocks of a project, counted once per block and asset. All of them are rewritten
+/// when a version is restored.
 pub const MAX_ASSET_MENTIONS: u64 = 50_000;
-/// Characters in the name of an asset.
+/// Characters in an asset name.
 pub const MAX_ASSET_NAME_CHARS: usize = 200;
-/// Characters in the text that stands for an image.
+/// Characters in an alternative text.
 pub const MAX_ALT_CHARS: usize = 1_000;
 
-/// Bytes of HTML in one answer.
+/// Size of the HTML in one result.
 pub const MAX_HTML_BYTES: usize = 8 * 1024 * 1024;
 
-/// Users that a refusal names.
+/// Users listed in an `InUse` rejection.
 pub const MAX_LISTED_USERS: usize = 100;

@@ -1,15 +1,16 @@
-//! Which addresses a block may hold.
+//! Which URLs blocks may contain.
 //!
-//! `http`, `https`, `mailto`, `tel`, relative ones and `asset:<id>`. Everything else, known or not, is refused: a scheme
-//! that runs code (`javascript:`, `vbscript:`, `data:`) must not get into a page in any spelling. So an address is
-//! judged as browsers read it: they drop tabs and line breaks anywhere and white space in front, which here refuses it.
+//! Allowed are `http`, `https`, `mailto`, `tel`, relative URLs and `asset:<id>`. Every other scheme, known or
+//! not, is rejected: one that runs code (`javascript:`, `vbscript:`, `data:`) must not get into a page in any
+//! spelling. Browsers drop tabs and line breaks anywhere and leading whitespace, so a URL that contains any
+//! of these is rejected.
 
 use crate::ids::AssetId;
 
-/// Longest address in bytes.
+/// Maximum length of a URL.
 const MAX_URL_BYTES: usize = 2_048;
 
-/// The hosts that something may be embedded from. Their subdomains are other hosts.
+/// Hosts that may be embedded. Their subdomains are not included.
 pub const EMBED_HOSTS: [&str; 8] = [
     "www.youtube-nocookie.com",
     "player.vimeo.com",
@@ -21,7 +22,7 @@ pub const EMBED_HOSTS: [&str; 8] = [
     "www.openstreetmap.org",
 ];
 
-/// What an address leads to.
+/// What a URL refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LinkTarget<'a> {
     Web(&'a str),
@@ -38,7 +39,7 @@ fn parse_target(address: &str) -> Option<LinkTarget<'_>> {
         return None;
     }
     let Some((scheme, rest)) = split_scheme(address) else {
-        // `//host` takes the scheme of the page, which may be any.
+        // `//host` inherits the scheme of the page, which is unknown here.
         return (!address.starts_with("//")).then_some(LinkTarget::Relative);
     };
     match scheme.to_ascii_lowercase().as_str() {
@@ -52,30 +53,31 @@ fn parse_target(address: &str) -> Option<LinkTarget<'_>> {
     }
 }
 
-/// What is before the first colon, if that is before any path. Whatever it is, a browser could take it for a scheme.
+/// Splits at the first colon if it precedes any path. A browser could read whatever comes before it as a
+/// scheme.
 fn split_scheme(address: &str) -> Option<(&str, &str)> {
     let end = address.find(['/', '?', '#']).unwrap_or(address.len());
     let colon = address[..end].find(':')?;
     Some((&address[..colon], &address[colon + 1..]))
 }
 
-/// Whether a link may lead there.
+/// Whether the URL is allowed as a link target.
 pub fn is_link(address: &str) -> bool {
     parse_target(address).is_some()
 }
 
-/// Whether an image or another file may come from there.
+/// Whether the URL is allowed as the source of an image or another file.
 pub fn is_media_source(address: &str) -> bool {
     matches!(parse_target(address), Some(LinkTarget::Web(_) | LinkTarget::Relative | LinkTarget::Asset))
 }
 
-/// Whether something from there may be embedded.
+/// Whether the URL may be embedded.
 pub fn is_embeddable(address: &str) -> bool {
     let is_secure = split_scheme(address).is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("https"));
     matches!(parse_target(address), Some(LinkTarget::Web(host)) if is_secure && EMBED_HOSTS.contains(&host))
 }
 
-/// Whether it can be the path of a page.
+/// Whether this is a valid page path.
 pub fn is_page_path(path: &str) -> bool {
     let allowed =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
@@ -83,7 +85,7 @@ pub fn is_page_path(path: &str) -> bool {
     path == "/" || path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(part))
 }
 
-/// The asset that an address names.
+/// The asset that a URL refers to.
 pub fn parse_asset_ref(address: &str) -> Option<AssetId> {
     address.strip_prefix("asset:").and_then(|id| AssetId::parse(id).ok())
 }

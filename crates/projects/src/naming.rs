@@ -1,7 +1,7 @@
-//! What names and texts may hold.
+//! Validation of names, strings and JSON.
 //!
-//! They are data and come back as they were given, whatever script they are in. Only what no store keeps or no line
-//! holds is refused: NUL, and control characters where one line is meant.
+//! They are data and are returned as given, in any script. Only what a store cannot keep is rejected, namely
+//! NUL, and control characters in single-line strings.
 
 use std::ops::ControlFlow;
 
@@ -10,33 +10,32 @@ use serde_json::{Map, Value};
 use crate::error::ValidationProblem;
 use crate::limits::{MAX_JSON_VALUES, MAX_PROBLEMS, MAX_PROPS_DEPTH, MAX_SLUG_CHARS, OBJECT_VALUE_WEIGHT};
 
-/// What is wrong with a text of one line, such as a name.
+/// Checks a single-line string, such as a name.
 pub(crate) fn check_line(path: &str, text: &str, most: usize) -> Option<ValidationProblem> {
     let message = if text.trim().is_empty() {
-        "is empty; give it a text".to_owned()
+        "must not be empty".to_owned()
     } else if text.chars().count() > most {
-        format!("has {} characters and may have {most}; shorten it", text.chars().count())
+        format!("has {} characters, but the limit is {most}; shorten it", text.chars().count())
     } else if text.chars().any(char::is_control) {
-        "has control characters; take them out".to_owned()
+        "contains control characters; remove them".to_owned()
     } else {
         return None;
     };
     Some(ValidationProblem::new(path, message))
 }
 
-/// What is wrong with a text of several lines, which may be empty.
+/// Checks a multi-line string, which may be empty.
 pub(crate) fn check_text(path: &str, text: &str, most: usize) -> Option<ValidationProblem> {
     let message = if text.chars().count() > most {
-        format!("has {} characters and may have {most}; shorten it", text.chars().count())
+        format!("has {} characters, but the limit is {most}; shorten it", text.chars().count())
     } else if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-        "has control characters; take them out".to_owned()
+        "contains control characters; remove them".to_owned()
     } else {
         return None;
     };
     Some(ValidationProblem::new(path, message))
 }
 
-/// What is wrong with a slug.
 pub(crate) fn check_slug(path: &str, slug: &str) -> Option<ValidationProblem> {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let fine = !slug.is_empty()
@@ -44,12 +43,14 @@ pub(crate) fn check_slug(path: &str, slug: &str) -> Option<ValidationProblem> {
         && slug.bytes().all(allowed)
         && !slug.starts_with('-')
         && !slug.ends_with('-');
-    let rule = || format!("must have 1 to {MAX_SLUG_CHARS} of a-z, 0-9 and -, and no - at its ends");
+    let rule = || {
+        format!("must be 1 to {MAX_SLUG_CHARS} characters of a-z, 0-9 and -, without leading or trailing -")
+    };
     (!fine).then(|| ValidationProblem::new(path, rule()))
 }
 
-/// A slug that looks like a name: what is left of it in plain letters. `fallback` if nothing is. It leaves room for what
-/// [`slug_candidates`](crate::slug_candidates) adds to one that is taken.
+/// Derives a slug from a name, or returns `fallback` if no letters or digits are left. Leaves room for the
+/// suffix that [`slug_candidates`](crate::slug_candidates) appends if the slug is taken.
 pub fn slugify(name: &str, fallback: &str) -> String {
     let mut slug = String::new();
     for c in name.chars().flat_map(char::to_lowercase) {
@@ -82,7 +83,7 @@ pub fn slugify(name: &str, fallback: &str) -> String {
     if slug.is_empty() { fallback.to_owned() } else { slug.to_owned() }
 }
 
-/// What is wrong with free JSON: too large, too deep, too much of it, or text that no store keeps.
+/// Checks free-form JSON: its size, depth, number of values, and NUL in strings.
 pub(crate) fn check_json(path: &str, map: &Map<String, Value>, most: usize) -> Vec<ValidationProblem> {
     let mut problems = check_json_with_depth(path, map, most, MAX_PROPS_DEPTH);
     if problems.is_empty() {
@@ -91,19 +92,19 @@ pub(crate) fn check_json(path: &str, map: &Map<String, Value>, most: usize) -> V
     problems
 }
 
-/// Says that there are too many values for the memory that they take.
+/// Limits the number of values because of the memory they use.
 fn check_value_count(path: &str, map: &Map<String, Value>) -> Option<ValidationProblem> {
     let found: usize = map.values().map(weighted_value_count).sum();
     let message = || {
         format!(
-            "has {found} values and may have {MAX_JSON_VALUES}, where an object counts as {OBJECT_VALUE_WEIGHT}; make it smaller, or \
-            make several of it"
+            "has {found} values, but the limit is {MAX_JSON_VALUES}, where an object counts as \
+            {OBJECT_VALUE_WEIGHT}; make it smaller or split it"
         )
     };
     (found > MAX_JSON_VALUES).then(|| ValidationProblem::new(path, message()))
 }
 
-/// How many values there are in JSON, as [`MAX_JSON_VALUES`] counts them.
+/// Number of values as counted for [`MAX_JSON_VALUES`].
 fn weighted_value_count(value: &Value) -> usize {
     match value {
         Value::Object(map) => OBJECT_VALUE_WEIGHT + map.values().map(weighted_value_count).sum::<usize>(),
@@ -112,7 +113,7 @@ fn weighted_value_count(value: &Value) -> usize {
     }
 }
 
-/// The same, with so many levels.
+/// Like [`check_json`], but with `levels` and without counting values.
 pub(crate) fn check_json_with_depth(
     path: &str,
     map: &Map<String, Value>,
@@ -121,7 +122,7 @@ pub(crate) fn check_json_with_depth(
 ) -> Vec<ValidationProblem> {
     let bytes = json_len(map);
     if bytes > most {
-        let message = format!("has {bytes} bytes and may have {most}; make it smaller");
+        let message = format!("has {bytes} bytes, but the limit is {most}; make it smaller");
         return vec![ValidationProblem::new(path, message)];
     }
     if map.values().any(|value| exceeds_depth(value, levels.saturating_sub(1))) {
@@ -132,31 +133,29 @@ pub(crate) fn check_json_with_depth(
     visit_values(map, &mut |way, value| {
         if matches!(way.last(), Some(JsonPathSegment::Name(name)) if name.contains('\0')) {
             let place = format!("{path}{}", json_pointer(way)).replace('\0', "\u{fffd}");
-            problems.push(ValidationProblem::new(place, "has a NUL in its name; take it out"));
+            problems.push(ValidationProblem::new(place, "has a NUL in its name; remove it"));
         }
         if matches!(value, Value::String(text) if text.contains('\0')) {
             let place = format!("{path}{}", json_pointer(way)).replace('\0', "\u{fffd}");
-            problems.push(ValidationProblem::new(place, "has a NUL in it; take it out"));
+            problems.push(ValidationProblem::new(place, "contains a NUL; remove it"));
         }
         if problems.len() > MAX_PROBLEMS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     problems
 }
 
-/// A step on the way to a value.
+/// A segment of a JSON pointer.
 #[derive(Clone, Copy)]
 pub(crate) enum JsonPathSegment<'a> {
-    /// The member of this name.
     Name(&'a str),
-    /// The item at this place.
     Index(usize),
 }
 
-/// What is done with each value: the way to it, and the value.
+/// Called with the path to each value, and the value.
 type JsonVisitor<'l, 'a> = dyn FnMut(&[JsonPathSegment<'a>], &'a Value) -> ControlFlow<()> + 'l;
 
-/// Shows every value in an object, outer ones first, until it is enough. What the way is called is made by
-/// [`json_pointer`], where somebody has to be told: names can be long, and values many.
+/// Visits every value in an object, outer ones first, until the visitor breaks. Paths are passed as segments,
+/// and only rendered by [`json_pointer`] if a problem is reported: names can be long and values many.
 pub(crate) fn visit_values<'a>(map: &'a Map<String, Value>, look: &mut JsonVisitor<'_, 'a>) {
     fn visit_value<'a>(
         way: &mut Vec<JsonPathSegment<'a>>,
@@ -188,7 +187,7 @@ pub(crate) fn visit_values<'a>(map: &'a Map<String, Value>, look: &mut JsonVisit
         .try_for_each(|(name, value)| visit_value(&mut way, JsonPathSegment::Name(name), value, look));
 }
 
-/// A way as a JSON pointer.
+/// Renders a path as a JSON pointer.
 pub(crate) fn json_pointer(way: &[JsonPathSegment<'_>]) -> String {
     let part = |step: &JsonPathSegment<'_>| match step {
         JsonPathSegment::Name(name) => format!("/{}", escape_pointer_segment(name)),
@@ -197,12 +196,12 @@ pub(crate) fn json_pointer(way: &[JsonPathSegment<'_>]) -> String {
     way.iter().map(part).collect()
 }
 
-/// How many bytes JSON has as text.
+/// Size of the JSON text.
 pub(crate) fn json_len(map: &Map<String, Value>) -> usize {
     serde_json::to_string(map).map_or(usize::MAX, |text| text.len())
 }
 
-/// A name as a part of a JSON pointer.
+/// Escapes a name for a JSON pointer.
 pub(crate) fn escape_pointer_segment(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
@@ -262,11 +261,11 @@ mod tests {
         for (value, expected) in [
             (json!({ "a": deep(15) }), &[][..]),
             (json!({ "a": deep(16) }), &["/p: is nested more than 16 levels deep; flatten it"]),
-            (json!({ "a/b": ["x", { "c~": "\0" }] }), &["/p/a~1b/1/c~0: has a NUL in it; take it out"]),
-            (json!({ "a\0": 1 }), &["/p/a\u{fffd}: has a NUL in its name; take it out"]),
-            (json!({ "a": "x".repeat(100) }), &["/p: has 108 bytes and may have 99; make it smaller"]),
-            // Nothing else is looked for in what is too large: it could be looked for a long time.
-            (json!({ "a": "\0".repeat(100) }), &["/p: has 608 bytes and may have 99; make it smaller"]),
+            (json!({ "a/b": ["x", { "c~": "\0" }] }), &["/p/a~1b/1/c~0: contains a NUL; remove it"]),
+            (json!({ "a\0": 1 }), &["/p/a\u{fffd}: has a NUL in its name; remove it"]),
+            (json!({ "a": "x".repeat(100) }), &["/p: has 108 bytes, but the limit is 99; make it smaller"]),
+            // Nothing else is checked if the size is exceeded, because the other checks could take long.
+            (json!({ "a": "\0".repeat(100) }), &["/p: has 608 bytes, but the limit is 99; make it smaller"]),
             (json!({ "a": deep(16), "b": "\0" }), &["/p: is nested more than 16 levels deep; flatten it"]),
         ] {
             let found = check_json("/p", value.as_object().unwrap(), 99);
@@ -283,7 +282,7 @@ mod tests {
             (json!({ "a": vec![json!({ "a": 1 }); 8000] }), Some(88_001)),
         ] {
             let expected = found.map(|found| {
-                format!("/p: has {found} values and may have 10000, where an object counts as 10; make it smaller, or make several of it")
+                format!("/p: has {found} values, but the limit is 10000, where an object counts as 10; make it smaller or split it")
             });
             let told = check_json("/p", value.as_object().unwrap(), 1 << 20);
             assert_eq!(told.first().map(ToString::to_string), expected);

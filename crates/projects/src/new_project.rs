@@ -1,4 +1,4 @@
-//! Projects that begin: from nothing, from a copy, from an export.
+//! New projects: empty, copied, or imported.
 
 use jiff::Timestamp;
 
@@ -11,18 +11,14 @@ use crate::project::{NewProjectFields, Project, ProjectUsage};
 use crate::types::{CustomBlockType, ValidationBudget, collect_type_problems};
 use design_tokens::{TokenDocument, starter_document};
 
-/// A project to create, with what is in it from the start.
+/// A project to create, with its initial content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewProject {
-    /// Its id.
     pub id: ProjectId,
-    /// What it says of itself.
     pub fields: NewProjectFields,
-    /// Its own block types.
     pub types: Vec<CustomBlockType>,
-    /// Its blocks, parents before children. They keep their ids.
+    /// Parents before children. They keep their ids.
     pub blocks: Vec<Block>,
-    /// Its design system.
     pub design: TokenDocument,
 }
 
@@ -32,8 +28,8 @@ impl NewProject {
         Self { id, fields, types: Vec::new(), blocks: Vec::new(), design: starter_document() }
     }
 
-    /// A project with the content of another. What is left empty in `fields` is as it was there, but for the slug. Assets
-    /// that come from elsewhere have to be put once it is there.
+    /// A project with the content of another. Empty `fields` keep the old values, except for the slug. The
+    /// bytes of assets have to be stored once the project exists.
     pub fn from_content(content: ProjectContent, id: ProjectId, fields: NewProjectFields) -> Self {
         let ProjectContent { fields: old, types, blocks, design, assets: _ } = content;
         let fields = NewProjectFields {
@@ -45,8 +41,8 @@ impl NewProject {
         Self { id, fields, types, blocks, design }
     }
 
-    /// The project as it begins, at revision 1. `is_taken` tells whether a project of the account has a slug. `assets` are
-    /// those that come with a copy; they are kept for nothing else yet.
+    /// The project at revision 1. `is_taken` reports whether another project of the account has a slug.
+    /// `assets` are those that come with the content.
     pub fn build(
         &self,
         account: &Account,
@@ -89,7 +85,7 @@ mod tests {
     use crate::limits::MAX_SCHEMA_PATTERNS;
     use crate::types::AllowedChildren;
 
-    /// Schemas are compiled while others wait.
+    /// Schemas are compiled while other calls wait.
     #[test]
     fn schema_compilation_of_new_projects_is_bounded() {
         let own = |number: usize| CustomBlockType {

@@ -1,36 +1,37 @@
-//! Where something stands among its siblings: a text, so that between any two there is room for another.
+//! Order of siblings: string keys with room for another key between any two.
 //!
-//! A move then writes one row, and sorting is comparing bytes, which both databases do alike. The idea is fractional
-//! indexing, in the form with whole numbers in front: putting one after another at the end counts up, and keys stay
-//! short; only what is put between two neighbours makes a fraction. Again and again at the same spot a fraction grows, by
-//! a digit for about six; past [`MAX_KEY_BYTES`] there is no key any more, and the siblings get new ones by [`evenly_spaced_keys`].
+//! A move writes only one row, and keys sort as bytes, which both databases do the same way. This is
+//! fractional indexing with an integer part: appending increments the integer, so keys stay short, and only
+//! inserting between two neighbours adds a fraction. Repeated inserts at the same spot grow the fraction by
+//! about one digit per six inserts. Beyond [`MAX_KEY_BYTES`] there is no key, and the siblings get new ones
+//! from [`evenly_spaced_keys`].
 //!
-//! A key is a head, digits, and a fraction. The head says how many digits follow: `a` one, `b` two, up to `z`; and for
-//! what is before zero `Z` one, `Y` two. A fraction never ends in `0`, or nothing would fit before it.
+//! A key consists of a head, integer digits, and a fraction. The head encodes the number of digits: `a` for
+//! one, `b` for two, up to `z`; for negative numbers `Z` for one, `Y` for two. A fraction never ends in `0`,
+//! because nothing would fit before it.
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
-/// The longest key in bytes.
+/// Maximum length of a key.
 pub const MAX_KEY_BYTES: usize = 64;
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const FIRST_DIGIT: u8 = b'0';
 const LAST_DIGIT: u8 = b'z';
 
-/// A place among siblings. The order of keys is the order of their bytes.
+/// A position among siblings. Keys sort as bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OrderKey(String);
 
-/// A text that is no key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no key of an order")]
+#[error("invalid order key `{0}`")]
 pub struct InvalidOrderKey(String);
 
 impl OrderKey {
-    /// Takes a key back from where it was kept.
+    /// Parses a stored key.
     pub fn parse(text: &str) -> Result<Self, InvalidOrderKey> {
         let whole = integer_len(text.as_bytes());
         let fits = whole.is_some_and(|whole| {
@@ -44,20 +45,19 @@ impl OrderKey {
         }
     }
 
-    /// The key as it is kept.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The first of all: what an only child gets.
+    /// The key of an only child.
     pub fn first() -> Self {
         Self("a0".to_owned())
     }
 
-    /// A key after `left` and before `right`; `None` on a side: nothing stands there.
+    /// A key after `left` and before `right`. `None` on a side means there is no neighbour.
     ///
-    /// `None`: there is no room, because the key would be too long or the two are not in order. Then the siblings need
-    /// new keys.
+    /// Returns `None` if there is no room, because the key would be too long or the two are out of order.
+    /// Then the siblings need new keys.
     pub fn between(left: Option<&Self>, right: Option<&Self>) -> Option<Self> {
         let key = match (left, right) {
             (None, None) => return Some(Self::first()),
@@ -73,7 +73,7 @@ impl OrderKey {
         Some(Self(text))
     }
 
-    /// The whole part and the fraction.
+    /// Splits the key into its integer and its fraction.
     fn integer_and_fraction(&self) -> (&[u8], &[u8]) {
         let bytes = self.0.as_bytes();
         bytes.split_at(integer_len(bytes).unwrap_or(bytes.len()).min(bytes.len()))
@@ -86,7 +86,7 @@ impl fmt::Display for OrderKey {
     }
 }
 
-/// So many keys in order, between two neighbours. `None` as for [`OrderKey::between`].
+/// `count` keys in order between two neighbours. Returns `None` like [`OrderKey::between`].
 pub fn keys_between(
     left: Option<&OrderKey>,
     right: Option<&OrderKey>,
@@ -99,7 +99,7 @@ pub fn keys_between(
         }
         return Some(keys);
     };
-    // Halves of halves, so that the last is not much longer than the first.
+    // Bisects, so that the last key is not much longer than the first.
     let mut keys = Vec::with_capacity(count);
     fill_between(left, right, count, &mut keys)?;
     Some(keys)
@@ -120,12 +120,12 @@ fn fill_between(
     fill_between(Some(&middle), right, count - count / 2 - 1, keys)
 }
 
-/// New keys for so many siblings, short and in order.
+/// `count` short keys in order, for respacing siblings.
 pub fn evenly_spaced_keys(count: usize) -> Vec<OrderKey> {
     keys_between(None, None, count).unwrap_or_default()
 }
 
-/// How long the whole part is, by its head.
+/// Length of the integer part, head included.
 fn integer_len(key: &[u8]) -> Option<usize> {
     match *key.first()? {
         head @ b'a'..=b'z' => Some(usize::from(head - b'a') + 2),
@@ -138,7 +138,6 @@ fn digit_value(digit: u8) -> usize {
     DIGITS.iter().position(|known| *known == digit).unwrap_or(0)
 }
 
-/// The next whole number.
 fn increment(whole: &[u8]) -> Option<Vec<u8>> {
     let mut next = whole.to_vec();
     for digit in next.iter_mut().skip(1).rev() {
@@ -156,7 +155,6 @@ fn increment(whole: &[u8]) -> Option<Vec<u8>> {
     Some(integer_filled_with(head, FIRST_DIGIT))
 }
 
-/// The whole number before.
 fn decrement(whole: &[u8]) -> Option<Vec<u8>> {
     let mut next = whole.to_vec();
     for digit in next.iter_mut().skip(1).rev() {
@@ -174,14 +172,14 @@ fn decrement(whole: &[u8]) -> Option<Vec<u8>> {
     Some(integer_filled_with(head, LAST_DIGIT))
 }
 
-/// The whole number with this head, all of its digits the same.
+/// An integer with this head and all digits the same.
 fn integer_filled_with(head: u8, digit: u8) -> Vec<u8> {
     let mut whole = vec![head];
     whole.resize(integer_len(&whole).unwrap_or(1), digit);
     whole
 }
 
-/// A key between two that are in order.
+/// A key between two keys that are in order.
 fn key_inside(left: &OrderKey, right: &OrderKey) -> Option<Vec<u8>> {
     let ((whole, fraction), (other, limit)) = (left.integer_and_fraction(), right.integer_and_fraction());
     if whole == other {
@@ -194,7 +192,7 @@ fn key_inside(left: &OrderKey, right: &OrderKey) -> Option<Vec<u8>> {
     Some([whole, &midpoint_fraction(fraction, None)].concat())
 }
 
-/// A fraction between two; without a right one the limit is 1. None ends in `0`.
+/// A fraction between two others, not ending in `0`. The upper bound is 1 if there is no right one.
 fn midpoint_fraction(left: &[u8], right: Option<&[u8]>) -> Vec<u8> {
     let mut key = Vec::new();
     let mut right = right;
@@ -207,7 +205,8 @@ fn midpoint_fraction(left: &[u8], right: Option<&[u8]>) -> Vec<u8> {
             key.push(DIGITS[usize::midpoint(low, high)]);
             break;
         } else if right.is_some_and(|right| right.len() > at + 1) {
-            // The right one goes on: cut short it is less, and still more than the left one.
+            // The right fraction has more digits: truncated here it is smaller, but still greater than the
+            // left one.
             key.push(DIGITS[high]);
             break;
         } else {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Changes members as a patch says: `null` takes one out, an object is merged, anything else replaces.
+/// Applies a patch: `null` removes a member, objects are merged, anything else replaces.
 pub fn merge_patch(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
     for (name, change) in patch {
         match change {
@@ -32,7 +32,7 @@ mod tests {
 
     use super::*;
 
-    /// Changes any value as a patch says. A patch that is no object replaces it.
+    /// Applies a patch to any value. A patch that is not an object replaces it.
     fn merge_value(target: &mut Value, patch: &Value) {
         let Value::Object(patch) = patch else {
             *target = patch.clone();
@@ -46,7 +46,7 @@ mod tests {
         }
     }
 
-    /// The test cases of the RFC's appendix, and a few more.
+    /// The test cases from the appendix of the RFC, and a few more.
     #[test]
     fn rfc_7396_test_cases_pass() {
         for (mut target, patch, expected) in [

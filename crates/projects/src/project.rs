@@ -1,4 +1,4 @@
-//! A project: what it says of itself, how much is in it, and how it is written.
+//! Projects: their fields, usage, and revisions.
 
 #[cfg(test)]
 mod tests;
@@ -16,111 +16,100 @@ use crate::limits::{
 };
 use crate::{naming, patch};
 
-/// What a project says of itself.
+/// The descriptive fields of a project.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectFields {
-    /// Its name.
     pub name: String,
-    /// A short name for addresses; no two projects of an account have the same.
+    /// Short name for URLs. Unique in the account.
     pub slug: String,
-    /// What it is for.
+    /// Purpose of the project.
     pub description: String,
-    /// Whatever its users note down.
+    /// Free-form data of its users.
     pub metadata: Map<String, Value>,
 }
 
-/// Whether there is something to see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectStatus {
     /// Nothing is published.
     Draft,
-    /// A version is published. The draft may have gone on since.
+    /// A version is published. The draft may have changed since.
     Published,
 }
 
-/// A version that is published.
+/// The published version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Publication {
-    /// Which one.
     pub version: u32,
-    /// The revision at which the draft was last known to be it. The draft has changed since if the project is at another.
+    /// The revision at which the draft was last equal to the version. If the project is at another one, the
+    /// draft has changed.
     pub revision: u64,
 }
 
-/// How much is in a project. A store keeps it with the project, so that nobody has to count.
+/// Totals of a project. Stored with the project, so that nothing has to be counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProjectUsage {
-    /// Blocks, pages included.
+    /// Pages included.
     pub blocks: u64,
-    /// Bytes of their props.
+    /// Bytes of all props.
     pub block_bytes: u64,
-    /// Block types of its own.
     pub types: u64,
-    /// Assets.
     pub assets: u64,
-    /// Bytes of all that is kept of assets: each content once, those that only versions name included.
+    /// Bytes of asset content, each content counted once, including content that only versions reference.
     pub asset_bytes: u64,
-    /// Versions.
     pub versions: u64,
-    /// Bytes of all versions, as text.
+    /// Bytes of all versions as text.
     pub version_bytes: u64,
-    /// How often blocks name assets: see [`Block::mention_count`](crate::Block::mention_count).
+    /// Asset references of all blocks; see [`Block::mention_count`](crate::Block::mention_count).
     pub asset_mentions: u64,
 }
 
 /// A project without its content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Project {
-    /// Its id.
     pub id: ProjectId,
-    /// Whose it is.
     pub account: Account,
-    /// What it says of itself.
     pub fields: ProjectFields,
-    /// When it was made.
     pub created: Timestamp,
-    /// When something of it was last written.
+    /// Time of the last write to anything in it.
     pub updated: Timestamp,
-    /// Grows by one with every write to anything of it. A new project is at revision 1.
+    /// Incremented by every write to anything in the project. Starts at 1.
     pub revision: u64,
-    /// The version that is published.
     pub published: Option<Publication>,
-    /// The number that the next version gets. None comes twice, even if a version is deleted.
+    /// Number of the next version. Never reused, even if a version is deleted.
     pub next_version: u32,
-    /// How much is in it.
     pub usage: ProjectUsage,
 }
 
 impl Project {
-    /// Whether there is something to see.
     pub const fn status(&self) -> ProjectStatus {
         if self.published.is_some() { ProjectStatus::Published } else { ProjectStatus::Draft }
     }
 
-    /// Whether the draft is not what is published.
+    /// Whether the draft differs from the published version, or nothing is published.
     pub fn has_unpublished_changes(&self) -> bool {
         self.published.is_none_or(|published| published.revision != self.revision)
     }
 
-    /// Its place in the list of projects.
+    /// Position in the list of projects.
     pub fn cursor(&self) -> Cursor {
         Cursor::from_time(self.created, self.id.as_str())
     }
 
-    /// Refuses a write that was made from another revision.
+    /// Rejects a write that is based on another revision.
     pub fn check_revision(&self, write: &ProjectWrite) -> Result<(), ProjectRejection> {
         write.check_revision(self.revision)
     }
 
-    /// The project after a write that leaves so much in it. Refused if something grows past its limit.
+    /// The project after a write that results in this usage. Rejected if a total grows beyond its limit.
     ///
-    /// The time never goes back, even if replicas disagree about it.
+    /// `updated` never decreases, even if the clocks of replicas disagree.
     pub fn after_write(&self, now: Timestamp, usage: ProjectUsage) -> Result<Self, ProjectRejection> {
         usage.check_growth(&self.usage)?;
         Ok(Self { revision: self.revision + 1, updated: now.max(self.updated), usage, ..self.clone() })
     }
 
-    /// The same, for a write that leaves the draft as it is: if that is what is published, it still is.
+    /// Like [`after_write`](Self::after_write), for a write that leaves the draft unchanged: a draft without
+    /// unpublished changes stays that way.
     pub(crate) fn after_non_draft_write(
         &self,
         now: Timestamp,
@@ -136,7 +125,7 @@ impl Project {
 }
 
 impl ProjectUsage {
-    /// With these blocks in addition.
+    /// Adds these blocks.
     #[must_use]
     pub fn with_blocks(self, new: &[Block]) -> Self {
         Self {
@@ -147,7 +136,7 @@ impl ProjectUsage {
         }
     }
 
-    /// With a block as it is now.
+    /// Replaces a block.
     #[must_use]
     pub fn with_changed_block(self, before: &Block, after: &Block) -> Self {
         Self {
@@ -158,12 +147,12 @@ impl ProjectUsage {
         }
     }
 
-    /// With one version more, of so many bytes.
+    /// Adds a version of this size.
     pub(crate) const fn with_version(self, bytes: u64) -> Self {
         Self { versions: self.versions + 1, version_bytes: self.version_bytes + bytes, ..self }
     }
 
-    /// Refuses what has grown past a limit. What was beyond it already may shrink.
+    /// Rejects totals that grew beyond a limit. A total that already exceeds its limit may still shrink.
     fn check_growth(&self, before: &Self) -> Result<(), ProjectRejection> {
         for (now, before, limit, what) in [
             (self.blocks, before.blocks, MAX_BLOCKS, "blocks in a project"),
@@ -182,7 +171,7 @@ impl ProjectUsage {
                 self.asset_mentions,
                 before.asset_mentions,
                 MAX_ASSET_MENTIONS,
-                "assets named by blocks of a project",
+                "asset references in the blocks of a project",
             ),
         ] {
             if now > limit && now > before {
@@ -193,23 +182,21 @@ impl ProjectUsage {
     }
 }
 
-/// Whose project is written, from which revision, and when.
+/// The target, precondition and time of a write.
 #[derive(Clone, Debug)]
 pub struct ProjectWrite {
-    /// Whose it must be.
+    /// Must own the project.
     pub account: Account,
-    /// Which one.
     pub project: ProjectId,
-    /// The revision that the caller knows. Another one refuses the write; without it, the last one wins.
+    /// The revision known to the caller. The write is rejected if it differs; if `None`, the last write wins.
     pub if_revision: Option<u64>,
-    /// Only tell what would happen. Everything is judged, nothing is kept.
+    /// Validates and answers like a real write, then rolls back.
     pub dry_run: bool,
-    /// The time.
     pub now: Timestamp,
 }
 
 impl ProjectWrite {
-    /// Refuses to write to a project that is at another revision than the caller knows.
+    /// Rejects the write if the project is at another revision than the caller expects.
     pub fn check_revision(&self, found: u64) -> Result<(), ProjectRejection> {
         match self.if_revision {
             Some(expected) if expected != found => Err(ProjectRejection::Conflict { expected, found }),
@@ -218,35 +205,32 @@ impl ProjectWrite {
     }
 }
 
-/// Something of a project, and the revision that the project is at with it; in a dry run, would be at.
+/// A value with the revision of the project it belongs to. In a dry run, the revision it would have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtRevision<T> {
-    /// The revision.
     pub revision: u64,
-    /// What was read or made.
     pub value: T,
 }
 
-/// What a new project says of itself.
+/// The fields of a new project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NewProjectFields {
-    /// Its name.
     pub name: String,
-    /// Its slug. Without one it is made from the name, and is free for sure.
+    /// If `None`, a free slug is derived from the name.
     pub slug: Option<String>,
-    /// What it is for.
+    /// Purpose of the project.
     pub description: String,
-    /// Whatever its users note down.
+    /// Free-form data of its users.
     pub metadata: Map<String, Value>,
 }
 
 impl NewProjectFields {
-    /// Only a name.
     pub fn with_name(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// The fields with a slug that nothing else has. `is_taken` tells whether a project of the account has one.
+    /// Validates the fields and picks a free slug. `is_taken` reports whether another project of the account
+    /// has a slug.
     pub fn into_fields(
         self,
         id: &ProjectId,
@@ -266,7 +250,8 @@ impl NewProjectFields {
     }
 }
 
-/// The slugs that a name suggests: what a store has to look up for [`NewProjectFields::into_fields`] without a slug.
+/// Slugs derived from a name: what a store has to look up for [`NewProjectFields::into_fields`] without a
+/// slug.
 pub fn slug_candidates(name: &str, id: &ProjectId) -> [String; 2] {
     let plain = naming::slugify(name, "project");
     let tail: String = id.as_str().chars().rev().filter(char::is_ascii_alphanumeric).take(10).collect();
@@ -279,21 +264,18 @@ fn pick_free_slug(name: &str, id: &ProjectId, is_taken: &mut dyn FnMut(&str) -> 
     if is_taken(&plain) { unique } else { plain }
 }
 
-/// A change to what a project says of itself.
+/// A change to the fields of a project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProjectFieldsPatch {
-    /// Another name.
     pub name: Option<String>,
-    /// Another slug.
     pub slug: Option<String>,
-    /// Another description.
     pub description: Option<String>,
-    /// A JSON Merge Patch for the metadata.
+    /// JSON Merge Patch.
     pub metadata: Option<Map<String, Value>>,
 }
 
 impl ProjectFieldsPatch {
-    /// The fields after the change. Whether the slug is free is for the store to tell.
+    /// Whether the slug is free must be checked by the store.
     pub fn apply(&self, fields: &ProjectFields) -> Result<ProjectFields, ProjectRejection> {
         let mut changed = fields.clone();
         let set = |field: &mut String, value: &Option<String>| {
@@ -313,7 +295,6 @@ impl ProjectFieldsPatch {
 }
 
 impl ProjectFields {
-    /// Everything that is wrong with them.
     pub fn problems(&self) -> Vec<ValidationProblem> {
         let Self { name, slug, description, metadata } = self;
         let mut problems: Vec<ValidationProblem> =

@@ -1,8 +1,9 @@
-//! Blocks as HTML: plain and semantic, with a class for each type, and without anything that acts.
+//! Renders blocks as plain semantic HTML, with a class for each type and without active content.
 //!
-//! Whatever a block says is text, also if it looks like HTML: the writer escapes every text and every value, and names of
-//! elements and attributes are our own. Addresses are judged again here ([`links`](crate::links)), because a draft may
-//! hold what its type would refuse today; one that is not allowed is left out, and its text stays.
+//! All content is text, even if it looks like HTML: the writer escapes every text and attribute value, and
+//! element and attribute names are constants. URLs are checked again here ([`links`](crate::links)), because
+//! a draft may contain values that its type would reject today. A disallowed URL is omitted, and its text
+//! stays.
 
 mod built_in;
 mod generic;
@@ -21,23 +22,22 @@ use html::HtmlWriter;
 
 pub(crate) use markdown::MARKDOWN_OPTIONS;
 
-/// Where an asset is to be found.
+/// Where to find an asset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AssetLink {
-    /// Its address.
     pub url: String,
-    /// The text that stands for it.
+    /// Alternative text.
     pub alt: String,
 }
 
-/// What a renderer has to be told.
+/// Options for [`render_html`].
 #[derive(Clone, Copy)]
 pub struct RenderOptions<'a> {
-    /// Where assets are. One that is not there is left out. The addresses are the program's own, and are not judged.
+    /// Resolves assets; missing ones are omitted. The returned URLs are trusted and not checked.
     pub resolve_asset: &'a dyn Fn(&AssetId) -> Option<AssetLink>,
-    /// The design system whose tokens a page has as custom properties.
+    /// Design system whose tokens become custom properties of the page.
     pub design: Option<&'a TokenDocument>,
-    /// The language of pages that do not say theirs.
+    /// Language of pages that do not set one.
     pub lang: &'a str,
 }
 
@@ -47,8 +47,8 @@ impl Default for RenderOptions<'_> {
     }
 }
 
-/// Blocks and what was read of their inside: a page as a whole document, any other as a fragment. Refused if it is more than
-/// [`MAX_HTML_BYTES`](crate::limits::MAX_HTML_BYTES): a little text can mean a lot of HTML.
+/// Renders a page as a whole document and any other block as a fragment. Rejected beyond
+/// [`MAX_HTML_BYTES`](crate::limits::MAX_HTML_BYTES), because a little content can produce a lot of HTML.
 pub fn render_html(nodes: &[BlockNode], options: &RenderOptions<'_>) -> Result<String, ProjectRejection> {
     let mut writer = BlockRenderer { html: HtmlWriter::default(), options };
     for (at, node) in nodes.iter().enumerate() {
@@ -117,14 +117,14 @@ impl BlockRenderer<'_> {
         if !known {
             generic::render_generic(self, node);
         }
-        debug_assert_eq!(self.html.open_count(), height, "{} leaves something open", node.block.kind);
+        debug_assert_eq!(self.html.open_count(), height, "{} left elements open", node.block.kind);
     }
 
     fn render_children(&mut self, node: &BlockNode) {
         node.children.iter().for_each(|child| self.render_block(child));
     }
 
-    /// The address that a link leads to, if it may.
+    /// The target of a link, if allowed.
     fn resolve_link(&self, address: &str) -> Option<String> {
         match links::parse_asset_ref(address) {
             Some(asset) => (self.options.resolve_asset)(&asset).map(|linked| linked.url),
@@ -132,7 +132,7 @@ impl BlockRenderer<'_> {
         }
     }
 
-    /// The address that a file comes from, if it may.
+    /// The source of a file, if allowed.
     fn resolve_source(&self, address: &str) -> Option<AssetLink> {
         match links::parse_asset_ref(address) {
             Some(asset) => (self.options.resolve_asset)(&asset),

@@ -1,25 +1,24 @@
-//! Which members of an answer somebody wants.
+//! Selection of the fields in a result.
 
 use serde_json::{Map, Value};
 
 use crate::error::{ProjectRejection, ValidationProblem};
 
-/// Members that are wanted, such as `name` or `props.title`; `id` always is.
+/// Selected fields, such as `name` or `props.title`. `id` is always included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelection {
-    /// None: all.
+    /// `None` selects everything.
     paths: Option<Vec<Vec<String>>>,
 }
 
-/// The most members that can be named, and the longest name.
+/// Maximum number of fields, and maximum length of each.
 const MAX_FIELDS: usize = 50;
 const MAX_FIELD_PATH_BYTES: usize = 200;
 
 impl FieldSelection {
-    /// Everything.
     pub const ALL: Self = Self { paths: None };
 
-    /// Takes names of members, of which the first parts must be known. No names: everything.
+    /// Parses field paths, whose first segments must be in `known`. An empty list selects everything.
     pub fn parse<S: AsRef<str>>(names: &[S], known: &[&str]) -> Result<Self, ProjectRejection> {
         if names.is_empty() {
             return Ok(Self::ALL);
@@ -33,7 +32,7 @@ impl FieldSelection {
             let path: Vec<String> = name.as_ref().split('.').map(str::to_owned).collect();
             let is_known = path.first().is_some_and(|first| known.contains(&first.as_str()));
             if !is_known || name.as_ref().len() > MAX_FIELD_PATH_BYTES {
-                let message = format!("is not a field; there are {}", known.join(", "));
+                let message = format!("is not a field; available fields are {}", known.join(", "));
                 problems.push(ValidationProblem::new(format!("/fields/{at}"), message));
             }
             paths.push(path);
@@ -42,13 +41,13 @@ impl FieldSelection {
         Ok(Self { paths: Some(paths) })
     }
 
-    /// Whether a member, or a part of it, is wanted. What is not need not be read.
+    /// Whether a field, or a part of it, is selected. Other fields need not be read.
     pub fn includes(&self, member: &str) -> bool {
         let Some(paths) = &self.paths else { return true };
         member == "id" || paths.iter().any(|path| path.first().is_some_and(|first| first == member))
     }
 
-    /// The members of an object that are wanted. What is not there is left out.
+    /// The selected fields of an object. Missing ones are omitted.
     pub fn apply(&self, object: Map<String, Value>) -> Map<String, Value> {
         let Some(paths) = &self.paths else { return object };
         let mut kept = Map::new();
@@ -113,7 +112,8 @@ mod tests {
             FieldSelection::parse(&["name", "nome", "x.y"], &["id", "name"]).unwrap_err().to_string();
         assert_eq!(
             refused,
-            "/fields/1: is not a field; there are id, name; /fields/2: is not a field; there are id, name"
+            "/fields/1: is not a field; available fields are id, name; \
+             /fields/2: is not a field; available fields are id, name"
         );
         assert!(matches!(
             FieldSelection::parse(&["id"; 51], &["id"]),

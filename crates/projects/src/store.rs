@@ -1,25 +1,30 @@
-//! Projects that are kept: the use cases, written once for every database.
+//! Stored projects: the use cases, written once for every database.
 //!
-//! A method of [`ProjectStore`] is a whole use case: it happens or it does not. It holds the row of the project, reads what a
-//! rule of this crate wants, calls the rule, and writes the rows that it gives. It knows no SQL: [`tables`] says what a
-//! database does for it, and a [`Backend`] runs it in a transaction.
+//! A method of [`ProjectStore`] is a whole use case: it happens completely or not at all. It locks the row of
+//! the project, reads what a rule of this crate needs, calls the rule, and writes the resulting rows. It
+//! contains no SQL: [`tables`] defines the operations that a database provides, and a [`Backend`] runs the
+//! use case in a transaction.
 //!
-//! # What every method promises
+//! # Guarantees of every method
 //!
-//! - **Tenancy.** Nothing of another account is seen or changed. A project that is not there and one of another account are
-//!   the same `NotFound`, in the same words and after the same work.
-//! - **Atomicity.** A write happens in one transaction, or not at all. What a rule refuses has changed nothing.
-//! - **Revisions.** A write to a project adds one to its revision, whatever it touches, and only then answers. `if_revision`
-//!   is compared in the transaction that writes ([`Project::check_revision`]); of any number of writers that name the same one, one
-//!   succeeds and the others get `Conflict`. Missing projects are reported before conflicts, and conflicts before everything
-//!   else. So writes to one project happen one after the other.
-//! - **Dry runs.** With `dry_run` everything is read, judged and answered like a real write, and rolled back.
-//! - **Rules.** They are the pure functions of this crate. Usage is kept in the row of the project, and never counted anew.
-//! - **Order.** Lists have one order, which no write to an entry changes, and texts are compared as bytes. A cursor is a
-//!   place in that order: what stands after it is found by an index, and a page costs as much at the end as at the start.
-//! - **Cost.** A write touches the row of the project and those that it is about. Nothing but `find_blocks`, `publish`,
-//!   `content`, `version`, `restore_version` and `duplicate_project` reads all blocks of a project, and nothing reads all projects.
-//! - **Values.** Times are kept to the microsecond, JSON and design systems as text, so that they come back equal.
+//! - **Tenancy.** Nothing of another account can be read or changed. A project that does not exist and one of
+//!   another account give the same `NotFound`, with the same message and after the same work.
+//! - **Atomicity.** A write happens in one transaction or not at all. A rejected write changes nothing.
+//! - **Revisions.** Every write to a project increments its revision before it returns. `if_revision` is
+//!   compared in the transaction that writes ([`Project::check_revision`]): of any number of writers that name
+//!   the same revision, one succeeds and the others get `Conflict`. Missing projects are reported before
+//!   conflicts, and conflicts before everything else. So writes to one project are serialized.
+//! - **Dry runs.** With `dry_run`, a write is validated and answered like a real one, then rolled back.
+//! - **Rules.** Rules are the pure functions of this crate. Usage is stored in the row of the project and
+//!   never recounted.
+//! - **Order.** Every list has one order, which no write to an entry changes, and strings compare as bytes. A
+//!   cursor is a position in that order and is found by an index, so a page costs the same at the end as at the
+//!   start.
+//! - **Cost.** A write touches the row of the project and the rows it changes. Only `find_blocks`, `publish`,
+//!   `content`, `version`, `restore_version` and `duplicate_project` read all blocks of a project, and nothing
+//!   reads all projects.
+//! - **Values.** Times are stored in microseconds, JSON and design systems as text, so that they round-trip
+//!   unchanged.
 
 mod assets;
 mod blocks;
@@ -43,44 +48,43 @@ use crate::ids::{Account, ProjectId};
 use crate::project::{Project, ProjectUsage, ProjectWrite};
 use tables::Tables;
 
-/// How many bytes a statement deletes or copies, so that it takes much less time than it may.
+/// Bytes that one statement may delete or copy, so that it stays well below the statement timeout.
 pub const MAX_STATEMENT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A database that keeps projects.
+/// A database that stores projects.
 pub trait Backend: Send + Sync {
-    /// Runs a use case in one transaction. What it wrote is kept if it succeeds and was no dry run, and rolled back otherwise.
-    /// It may be run again from the start, on another connection, as long as nothing was kept.
+    /// Runs a use case in one transaction. Commits if it succeeds and is not a dry run, otherwise rolls back.
+    /// As long as nothing was committed, it may be run again from the start, on another connection.
     fn transact<'a>(&'a self, kind: TxKind<'a>, case: Arc<dyn UseCase>) -> BoxFuture<'a, Result<(), Error>>;
 
-    /// Runs work that takes a processor for a while, away from the threads that others wait for.
+    /// Runs CPU-bound work on a thread that does not serve other tasks.
     fn offload(&self, work: Box<dyn FnOnce() + Send>) -> StoreFuture<'_, ()>;
 }
 
-/// What a transaction is for, and whose rows it sees.
+/// The purpose of a transaction, and the rows it can access.
 #[derive(Clone, Copy, Debug)]
 pub enum TxKind<'a> {
-    /// Reads what an account has, all of it as of one moment.
+    /// Reads the data of an account, from one snapshot.
     Read(&'a Account),
-    /// Reads what every account has.
+    /// Reads the data of every account.
     ReadAll,
-    /// Writes to what an account has.
+    /// Writes the data of an account.
     Write {
-        /// The account.
         account: &'a Account,
-        /// Writers of the same target come one after the other: a project, or the account that gets one.
+        /// Writers of the same target are serialized: a project, or the account that a project is added to.
         target: &'a str,
-        /// Rolled back even if it succeeds.
+        /// Rolls back even on success.
         dry_run: bool,
     },
 }
 
-/// Something to be done in a transaction. It only borrows what it needs, so it can be done again.
+/// Work to do in a transaction. It only borrows its arguments, so it can be retried.
 pub trait UseCase: Send + Sync {
-    /// Does it, and keeps the answer for the one who asked.
+    /// Runs the use case and stores its result.
     fn run<'a>(&'a self, tables: &'a dyn Tables) -> BoxFuture<'a, Result<(), Error>>;
 }
 
-/// The body of a use case: its arguments are all it knows.
+/// The body of a use case, which depends only on its arguments.
 type UseCaseFn<A, T> = for<'a> fn(&'a dyn Tables, &'a A) -> BoxFuture<'a, Result<T, Error>>;
 
 struct BoundUseCase<A, T> {
@@ -104,12 +108,10 @@ impl<A: Send + Sync, T: Send> UseCase for BoundUseCase<A, T> {
 pub struct ProjectStore(Arc<dyn Backend>);
 
 impl ProjectStore {
-    /// The projects in this database.
     pub fn new(backend: Arc<dyn Backend>) -> Self {
         Self(backend)
     }
 
-    /// Runs a use case that reads what an account has.
     async fn read<A, T>(
         &self,
         account: &Account,
@@ -123,7 +125,6 @@ impl ProjectStore {
         self.transact(TxKind::Read(account), (account.clone(), arguments), body).await
     }
 
-    /// Runs a use case that writes to a project.
     async fn write<A, T>(
         &self,
         write: ProjectWrite,
@@ -167,7 +168,7 @@ impl ProjectStore {
         take_result(&case.result)
     }
 
-    /// Computes something away from the threads that others wait for.
+    /// Computes something on a thread that does not serve other tasks.
     async fn offload<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -182,21 +183,21 @@ impl ProjectStore {
 
 fn take_result<T>(answer: &Mutex<Option<T>>) -> Result<T, Error> {
     let answer = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-    Ok(answer.ok_or_else(|| StoreError::Broken("a use case ended without an answer".to_owned()))?)
+    Ok(answer.ok_or_else(|| StoreError::Broken("a use case ended without a result".to_owned()))?)
 }
 
-/// A time as it is kept, so that what is answered is what will be read.
+/// Truncates a time to the stored precision, so that results match what is read later.
 pub fn truncate_to_micros(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
 }
 
-/// The revision of a project to read from, if it is there for this account. What cannot be kept is not there.
+/// The revision of a project to read from, if the account owns it. Invalid account names own nothing.
 async fn read_revision(tables: &dyn Tables, account: &Account, id: &ProjectId) -> Result<u64, Error> {
     let found = if is_valid_name(account.as_str()) { tables.revision(account, id).await? } else { None };
     Ok(found.ok_or_else(|| id.missing())?)
 }
 
-/// The project to write to: held, and at the revision that the writer knows.
+/// Locks the project to write to, and checks the expected revision.
 async fn lock_project(tables: &dyn Tables, write: &ProjectWrite) -> Result<Project, Error> {
     let ProjectWrite { account, project: id, .. } = write;
     let found = if is_valid_name(account.as_str()) { tables.lock_project(account, id).await? } else { None };
@@ -205,8 +206,9 @@ async fn lock_project(tables: &dyn Tables, write: &ProjectWrite) -> Result<Proje
     Ok(project)
 }
 
-/// A project, and something of it. A database far away is asked for both at once; one that answers at once is asked for
-/// nothing of a project that is not there. What is wrong with the project is reported first.
+/// Awaits a project together with other data of it. A remote database gets both queries at once; a local one
+/// completes the first immediately and skips the second if the project is missing. Errors of the project are
+/// reported first.
 async fn join_project_first<P, V, E>(
     project: impl Future<Output = Result<P, E>>,
     rest: impl Future<Output = Result<V, E>>,
@@ -217,7 +219,7 @@ async fn join_project_first<P, V, E>(
     }
 }
 
-/// Asks for both at once. If both refuse, the first says why.
+/// Awaits both concurrently. If both fail, the error of the first is returned.
 async fn try_join_ordered<A, B, E>(
     one: impl Future<Output = Result<A, E>>,
     other: impl Future<Output = Result<B, E>>,
@@ -226,8 +228,8 @@ async fn try_join_ordered<A, B, E>(
     Ok((one?, other?))
 }
 
-/// Writes the row of a project after a write that leaves so much in it. Gives the revision. Rows that are written anyway go
-/// to the database together with it.
+/// Updates the row of a project after a write that results in this usage, and returns the new revision. Can
+/// be sent to the database together with the other rows of the write.
 async fn record_write(
     tables: &dyn Tables,
     write: &ProjectWrite,
@@ -239,14 +241,14 @@ async fn record_write(
     Ok(written.revision)
 }
 
-/// Does what may take some tenths of a second: see [`Tables::compute`].
+/// Runs work that may take a few hundred milliseconds; see [`Tables::compute`].
 fn compute<T: Send>(tables: &dyn Tables, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     let (mut work, mut made) = (Some(work), None);
     tables.compute(&mut || made = work.take().map(|work| work()));
     Ok(made.ok_or_else(|| StoreError::Broken("a computation was not done".to_owned()))?)
 }
 
-/// What a database answers, as a use case asks for it.
+/// Converts the error of a database operation.
 async fn query<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, Error> {
     Ok(answer.await?)
 }

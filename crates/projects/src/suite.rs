@@ -1,9 +1,10 @@
-//! What every store does, written once: each case is a use case or a promise of [`store`](crate::store), and stops with a
-//! panic where a store does something else.
+//! Conformance tests for stores. Each case covers a use case or a guarantee of [`store`](crate::store), and
+//! panics if a store deviates.
 //!
-//! It is a feature of this crate (`suite`), so that nothing of it is in the product: whoever implements the traits takes
-//! it as a dependency of their tests, and cargo unites no features of those with a build. A case gets two replicas of one
-//! empty store. [`for_each_case`](crate::for_each_case) names all cases, so that no list of them can forget one.
+//! It is a feature of this crate (`suite`), so that nothing of it is in the product: stores depend on it in
+//! their `dev-dependencies`, whose features cargo does not unify with a normal build. A case gets two
+//! replicas of one empty store. [`for_each_case`](crate::for_each_case) lists all cases, so that no store can
+//! omit one.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A double for tests of those who use a store.
+//! A test double for code that uses a store.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::store::{Backend, TxKind, UseCase};
 
 type BeforeTransaction = dyn Fn(TxKind<'_>) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync;
 
-/// A database before whose transactions something happens: another writer comes first, or it fails.
+/// A database with a hook before every transaction, for instance to write first or to fail.
 pub struct InterceptedBackend {
     database: Arc<dyn Backend>,
     before: Box<BeforeTransaction>,
 }
 
 impl InterceptedBackend {
-    /// Does `before` ahead of every transaction. If that fails, so does the transaction.
+    /// Runs `before` ahead of every transaction, which fails if `before` fails.
     pub fn new(
         database: Arc<dyn Backend>,
         before: impl Fn(TxKind<'_>) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! Versions: what was published, kept for good; and what differs between two.
+//! Versions: immutable snapshots of what was published, and their differences.
 
 mod diff;
 #[cfg(test)]
@@ -15,37 +15,35 @@ use crate::project::{Project, ProjectFields, ProjectUsage, ProjectWrite, Publica
 
 pub use diff::{BlockChange, BlockMove, ContentDiff, FieldChange, NameChanges, diff_content};
 
-/// A version without its content. Nothing about it ever changes.
+/// A version without its content. Immutable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// Its number; the first is 1.
+    /// The first is 1.
     pub number: u32,
-    /// What its author noted.
     pub note: String,
-    /// When it was published.
+    /// Time of publication.
     pub created: Timestamp,
-    /// The revision that publishing made.
+    /// The revision created by publishing it.
     pub revision: u64,
-    /// How many blocks are in it.
     pub blocks: u64,
-    /// How many bytes its content has as text.
+    /// Size of its content as text.
     pub bytes: u64,
 }
 
 impl Version {
-    /// Its place in the list of versions.
+    /// Position in the list of versions.
     pub fn cursor(&self) -> Cursor {
         Cursor::from_number(u64::from(self.number), "")
     }
 
-    /// Says that there is no version of this number.
+    /// Rejection for a version that does not exist.
     pub fn missing(number: u32) -> ProjectRejection {
         ProjectRejection::not_found(EntityKind::Version, number.to_string())
     }
 }
 
-/// What publishing makes: the project as it is then, the version, and its content as text. Everything that is wrong with the
-/// draft refuses it.
+/// Publishes the draft. Returns the project afterwards, the version, and its content as text. Rejected if the
+/// draft has any problem.
 pub fn publish(
     project: &Project,
     content: &ProjectContent,
@@ -72,9 +70,10 @@ pub fn publish(
     Ok((written, version, text))
 }
 
-/// The project after the version of a number has become its draft. It keeps its slug, which may be somebody else's by now,
-/// and what is published. Refused if the draft could not be so: a version may be older than a rule. `kept` is how many bytes
-/// of assets are kept then, for the draft and for all versions.
+/// The project after a version has replaced its draft. It keeps its publication and its slug, since the old
+/// slug may belong to another project by now. Rejected if the version is not a valid draft any more: a
+/// version may be older than a rule. `kept` is the size of the asset content stored afterwards, for the draft
+/// and all versions.
 pub fn restore(
     project: &Project,
     number: u32,
@@ -87,7 +86,7 @@ pub fn restore(
     let ProjectUsage { versions, version_bytes, .. } = project.usage;
     let usage = ProjectUsage { versions, version_bytes, asset_bytes: kept, ..content.usage() };
     let mut written = project.after_write(write.now, usage)?;
-    // The draft is what is published again, unless the project has another slug by now.
+    // The draft is equal to the published version again, unless the slug has changed since.
     if let Some(published) = &mut written.published
         && published.version == number
         && content.fields.slug == project.fields.slug
@@ -98,7 +97,7 @@ pub fn restore(
     Ok(written)
 }
 
-/// The project after nothing is published any more.
+/// The project after it is unpublished.
 pub fn unpublish(project: &Project, write: &ProjectWrite) -> Result<Project, ProjectRejection> {
     project.check_revision(write)?;
     let mut written = project.after_write(write.now, project.usage)?;
@@ -106,7 +105,7 @@ pub fn unpublish(project: &Project, write: &ProjectWrite) -> Result<Project, Pro
     Ok(written)
 }
 
-/// The project after a version is gone. How many bytes of assets are kept then is still to be told.
+/// The project after a version is deleted. The caller still has to update its `asset_bytes`.
 pub fn remove_version(
     project: &Project,
     gone: &Version,

@@ -1,4 +1,4 @@
-//! Bytes to messages, within limits.
+//! Decodes bytes into messages, within limits.
 
 use std::fmt;
 
@@ -13,16 +13,15 @@ use crate::{
     Request, Response,
 };
 
-/// How large a message may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes in one message.
+    /// Bytes per message.
     pub bytes: usize,
     /// Levels of nesting.
     pub depth: usize,
-    /// Values in one message: what bounds the memory that a parsed message takes.
+    /// Values per message. Bounds the memory of a parsed message.
     pub values: usize,
-    /// Messages in one batch.
+    /// Messages per batch.
     pub batch: usize,
 }
 
@@ -32,12 +31,11 @@ impl Default for Limits {
     }
 }
 
-/// What one line or one body holds.
+/// The content of one line or body.
 #[derive(Debug)]
 pub enum Incoming {
-    /// One message, or why it is none.
     One(Result<Message, MalformedMessage>),
-    /// A batch, each entry judged alone.
+    /// A batch. Each entry is decoded independently.
     Batch(Vec<Result<Message, MalformedMessage>>),
 }
 
@@ -69,7 +67,7 @@ fn try_decode(bytes: &[u8], limits: &Limits) -> Result<Incoming, MessageError> {
     }
 }
 
-/// The outer error is "this is not JSON", the inner one "this JSON is no message".
+/// The outer error means invalid JSON, the inner one valid JSON that is not a message.
 fn decode_message(text: &str) -> Result<Result<Message, MalformedMessage>, MessageError> {
     if text.starts_with('{') {
         return parse_json::<RawMembers>(text).map(decode_members);
@@ -176,7 +174,7 @@ fn decode_envelope(members: RawMembers) -> Result<Message, MalformedMessage> {
     Ok(Message::Envelope(EnvelopeRequest { id, call }))
 }
 
-/// `None` for an absent id and for `null`: the caller knows which of the two it is.
+/// Returns `None` for an absent id and for `null`; callers distinguish the two.
 fn read_id(raw: Option<Box<RawValue>>) -> Result<Option<Id>, MessageError> {
     let Some(raw) = raw.filter(|raw| raw.get() != "null") else { return Ok(None) };
     let found = match raw.get().as_bytes().first() {

@@ -1,12 +1,12 @@
-//! Answers to bytes. Every function returns one message without a newline.
+//! Encodes messages as bytes. Every function returns one message without a newline.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::Id;
 
-/// What stands in for an answer that could not be written. It cannot happen for the types in use (no maps with
-/// keys that are not strings, no fallible `Serialize`), and a panic would cost more than a plain answer.
+/// Sent if a message cannot be serialized. This cannot happen for the types in use (no maps with non-string
+/// keys, no fallible `Serialize`), and a panic would do more harm than this response.
 const FALLBACK_ERROR_MESSAGE: &[u8] =
     br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Internal error"}}"#;
 
@@ -21,7 +21,7 @@ pub fn result(id: &Id, result: &impl Serialize) -> Vec<u8> {
     serialize_message(&ResultMessage { jsonrpc: "2.0", id, result })
 }
 
-/// A JSON-RPC error; without an id it answers something whose id could not be read.
+/// A JSON-RPC error. `id` is `None` if the id of the request could not be read.
 pub fn error(id: Option<&Id>, code: i64, message: &str, data: Option<&Value>) -> Vec<u8> {
     #[derive(Serialize)]
     struct ErrorResponseMessage<'a> {
@@ -67,7 +67,7 @@ pub fn request(id: &Id, method: &str, params: &impl Serialize) -> Vec<u8> {
     serialize_message(&RequestMessage { jsonrpc: "2.0", id, method, params })
 }
 
-/// A successful answer of the envelope dialect.
+/// A successful response in the envelope dialect.
 pub fn envelope_response(id: Option<&Id>, result: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
     struct EnvelopeResponseMessage<'a, R> {
@@ -78,7 +78,7 @@ pub fn envelope_response(id: Option<&Id>, result: &impl Serialize) -> Vec<u8> {
     serialize_message(&EnvelopeResponseMessage { r#type: "response", id, result })
 }
 
-/// A failure of the envelope dialect.
+/// An error response in the envelope dialect.
 pub fn envelope_error(id: Option<&Id>, code: &str, message: &str, details: &Value) -> Vec<u8> {
     #[derive(Serialize)]
     struct EnvelopeErrorMessage<'a> {
@@ -99,7 +99,7 @@ pub fn envelope_error(id: Option<&Id>, code: &str, message: &str, details: &Valu
     })
 }
 
-/// Joins finished answers to a batch.
+/// Joins encoded responses into a batch.
 pub fn batch<'a>(answers: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut bytes = vec![b'['];
     for answer in answers {

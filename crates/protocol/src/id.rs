@@ -1,4 +1,4 @@
-//! Request ids, kept as the client wrote them.
+//! Request ids, preserved exactly as the client wrote them.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use serde_json::value::RawValue;
 
 /// A request id: a JSON string or number, echoed byte for byte.
 ///
-/// Ids are never turned into a Rust number: `12345678901234567890123`, `1.50` and `1e3` would not survive it.
+/// Ids are never parsed into a Rust number: `12345678901234567890123`, `1.50` and `1e3` would not round-trip.
 #[derive(Clone, Debug)]
 pub struct Id(Box<RawValue>);
 
 impl Id {
-    /// Takes a raw JSON value as an id if it is a string or a number.
+    /// Returns `None` unless the raw JSON value is a string or a number.
     pub fn new(raw: Box<RawValue>) -> Option<Self> {
         match raw.get().as_bytes().first() {
             Some(b'"' | b'-' | b'0'..=b'9') => Some(Self(raw)),
@@ -20,18 +20,18 @@ impl Id {
         }
     }
 
-    /// An id of our own making, for requests that the server sends. Always a string.
+    /// A string id for a request that the server sends.
     pub fn from_text(value: &str) -> Self {
         let raw = serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned());
         Self(raw)
     }
 
-    /// The id as it stands in the message.
+    /// The id as written in the message.
     pub fn as_json(&self) -> &str {
         self.0.get()
     }
 
-    /// What two spellings of the same id have in common: `"a"` and `"\u0061"` are one id.
+    /// A canonical form for comparison: `"a"` and `"\u0061"` are the same id.
     pub fn key(&self) -> Cow<'_, str> {
         let raw = self.0.get();
         if !raw.contains('\\') {

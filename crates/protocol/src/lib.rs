@@ -1,9 +1,9 @@
-//! Bytes to messages and back.
+//! Decoding and encoding of messages.
 //!
-//! [`decode`] turns one line or body into [`Incoming`]; [`encode`] turns answers into bytes;
-//! [`Revision`] names every difference between the MCP revisions; [`mcp`] holds the payload types.
+//! [`decode`] turns one line or body into [`Incoming`]; [`encode`] turns responses into bytes;
+//! [`Revision`] names every difference between the MCP revisions; [`mcp`] contains the payload types.
 //!
-//! This crate does no I/O, reads no clock and knows no tool, no framework and no product word.
+//! This crate does no I/O, reads no clock, and knows nothing about tools, frameworks or the product.
 
 pub mod encode;
 pub mod mcp;
@@ -22,19 +22,19 @@ pub use message::{
 };
 pub use revision::Revision;
 
-/// The language a message is written in, which is the language its answer is written in.
+/// The wire format of a message, and therefore of its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// Newline JSON with `type`, `id`, `tool` and `params`, as fluxloop-mcp speaks it.
+    /// Newline-delimited JSON with `type`, `id`, `tool` and `params`, as in fluxloop-mcp.
     Envelope,
-    /// JSON-RPC over plain HTTP POST, as CODEFLUSS speaks it.
+    /// JSON-RPC over plain HTTP POST, as in CODEFLUSS.
     Codefluss,
-    /// The Model Context Protocol of one revision.
+    /// One revision of the Model Context Protocol.
     Mcp(Revision),
 }
 
 impl Dialect {
-    /// The MCP revision whose payload shapes this dialect uses, where it uses MCP payloads at all.
+    /// The MCP revision whose payload shapes this dialect uses, if it uses MCP payloads at all.
     pub fn revision(self) -> Option<Revision> {
         match self {
             Self::Envelope => None,

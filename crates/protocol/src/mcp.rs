@@ -1,6 +1,6 @@
-//! MCP payloads: what stands in `params` and in `result`.
+//! MCP payloads: the contents of `params` and `result`.
 //!
-//! Types are written for the newest revision; `for_revision` takes away what an older one does not know.
+//! Types are written for the newest revision; `for_revision` removes what an older one does not define.
 
 mod completion;
 mod elicitation;
@@ -28,7 +28,6 @@ pub use tools::{CallToolParams, CallToolResult, ContentBlock, ToolAnnotations, T
 
 /// The standard JSON-RPC codes and those that MCP adds.
 pub mod codes {
-    #![expect(missing_docs, reason = "the names are the documents' own")]
     pub const PARSE_ERROR: i64 = -32700;
     pub const INVALID_REQUEST: i64 = -32600;
     pub const METHOD_NOT_FOUND: i64 = -32601;

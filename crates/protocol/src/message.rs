@@ -1,4 +1,4 @@
-//! What a decoded message can be, and what can be wrong with one.
+//! Decoded messages, and the errors of malformed ones.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -8,51 +8,43 @@ use crate::Id;
 /// One decoded message.
 #[derive(Debug)]
 pub enum Message {
-    /// A JSON-RPC request: it has an id and gets exactly one answer.
+    /// A JSON-RPC request: it has an id and gets exactly one response.
     Request(Request),
-    /// A JSON-RPC notification: it gets none.
+    /// A JSON-RPC notification: it gets no response.
     Notification(Notification),
-    /// The client's answer to a request of ours.
+    /// The client's response to a request from the server.
     Response(Response),
     /// A message of the envelope dialect.
     Envelope(EnvelopeRequest),
 }
 
-/// A JSON-RPC request.
 #[derive(Debug)]
 pub struct Request {
-    /// The id to answer with.
     pub id: Id,
-    /// The method asked for.
     pub method: String,
-    /// Its parameters.
     pub params: Params,
 }
 
-/// A JSON-RPC notification.
 #[derive(Debug)]
 pub struct Notification {
-    /// What it is about.
     pub method: String,
-    /// Its parameters.
     pub params: Params,
 }
 
-/// An answer from the client to a request that the server sent.
+/// A response from the client to a request that the server sent.
 #[derive(Debug)]
 pub struct Response {
-    /// The id of our request.
     pub id: Id,
-    /// The result, or the error object.
+    /// The `result` member, or the `error` object.
     pub outcome: Result<Value, Value>,
 }
 
-/// The `params` member, which MCP wants to be an object and JSON-RPC does not.
+/// The `params` member. MCP requires an object, JSON-RPC does not.
 #[derive(Debug)]
 pub enum Params {
-    /// An object; empty where the member was absent.
+    /// An object; empty if the member is absent.
     Object(Map<String, Value>),
-    /// Something else, named for the error message.
+    /// The JSON type found instead, for the error message.
     NotAnObject(&'static str),
 }
 
@@ -69,60 +61,53 @@ impl Params {
 /// A request of the envelope dialect.
 #[derive(Debug)]
 pub struct EnvelopeRequest {
-    /// The id to answer with; the document allows none.
+    /// Optional in the envelope document.
     pub id: Option<Id>,
-    /// What is asked.
     pub call: EnvelopeCall,
 }
 
-/// What an envelope asks for.
 #[derive(Debug)]
 pub enum EnvelopeCall {
-    /// Who are you, and which tools have you?
+    /// Asks for the name and the tools of the server.
     Handshake,
-    /// Run this tool.
     Tool {
-        /// The tool's name.
         name: String,
-        /// Its arguments: `params`, or in the 0.1.x dialect the members beside `tool`.
+        /// `params`, or in the 0.1.x dialect all members next to `tool`.
         arguments: Map<String, Value>,
     },
 }
 
-/// A message that cannot be taken as one.
 #[derive(Debug, PartialEq)]
 pub struct MalformedMessage {
-    /// The id, where one could be read.
+    /// The id, if it could be read.
     pub id: Option<Id>,
-    /// What is wrong.
     pub error: MessageError,
-    /// Whether the message showed that it speaks the envelope. `None`: it could not be told.
+    /// Whether the message uses the envelope dialect; `None` if that is unknown.
     pub is_envelope: Option<bool>,
 }
 
-/// What is wrong with a message. The texts are for people; each variant is a kind of its own for programs.
+/// Why a message is malformed. Programs distinguish errors by the kind of each variant, not by its text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
 pub enum MessageError {
     #[error("the message is not valid UTF-8 at byte {position}")]
     NotUtf8 { position: usize },
     #[error("{detail} at position {position}")]
     Syntax { detail: String, position: usize },
-    #[error("half a surrogate pair at position {position}")]
+    #[error("lone surrogate at position {position}")]
     LoneSurrogate { position: usize },
-    #[error("the message is longer than {limit} bytes; it was skipped")]
+    #[error("the message exceeds {limit} bytes and was skipped")]
     TooLarge { limit: usize },
-    #[error("the message nests deeper than {limit} levels")]
+    #[error("the message is nested deeper than {limit} levels")]
     TooDeep { limit: usize },
-    #[error("the message holds more than {limit} values")]
+    #[error("the message contains more than {limit} values")]
     TooManyValues { limit: usize },
-    #[error("the key `{key}` stands twice in one object")]
+    #[error("duplicate key `{key}` in an object")]
     DuplicateKey { key: String },
-    #[error("a message is a JSON object, not {found}")]
+    #[error("a message must be a JSON object, not {found}")]
     NotAnObject { found: &'static str },
-    #[error("a batch needs at least one message")]
+    #[error("a batch must contain at least one message")]
     EmptyBatch,
-    #[error("a batch takes at most {limit} messages, this one has {found}")]
+    #[error("a batch may contain at most {limit} messages, this one has {found}")]
     BatchTooLarge { limit: usize, found: usize },
     #[error("Missing required field: {field}")]
     MissingField { field: &'static str },
@@ -134,7 +119,7 @@ pub enum MessageError {
     UnknownType { found: String },
 }
 
-/// The JSON type of a value, in words for a sentence.
+/// The JSON type of a value with its article, for use in a sentence.
 pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -146,7 +131,7 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// The members of a message before anybody asked what they mean.
+/// The members of a message before they are interpreted.
 #[derive(Default)]
 pub(crate) struct RawMembers {
     pub(crate) id: Option<Box<RawValue>>,

@@ -1,12 +1,11 @@
 //! The MCP revisions, and one named predicate for each difference in behaviour.
 //!
-//! Nothing outside this file compares revisions: code asks the question it means.
+//! Nothing outside this file compares revisions: other code calls the predicate it means.
 
 use std::fmt;
 
 /// A revision of the Model Context Protocol, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the names are the revisions' own")]
 pub enum Revision {
     V2024_11_05,
     V2025_03_26,
@@ -18,21 +17,19 @@ pub enum Revision {
 use Revision::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 
 impl Revision {
-    /// Every revision that is spoken here, newest first.
+    /// Every supported revision, newest first.
     pub const ALL: [Self; 5] = [V2026_07_28, V2025_11_25, V2025_06_18, V2025_03_26, V2024_11_05];
 
-    /// The newest of all.
     pub const NEWEST: Self = V2026_07_28;
 
-    /// What is offered to a client whose `initialize` asks for something else: the newest with a handshake.
+    /// Offered to clients whose `initialize` requests an unknown revision: the newest one with a handshake.
     pub const OFFERED: Self = V2025_11_25;
 
-    /// The revision of this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| revision.as_str() == name)
     }
 
-    /// The name that goes over the wire.
+    /// The name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             V2024_11_05 => "2024-11-05",
@@ -43,12 +40,14 @@ impl Revision {
         }
     }
 
-    /// Answers `initialize`: a known revision that has a handshake is echoed, anything else is offered the newest.
+    /// Negotiates the revision for `initialize`: echoes a known revision with a handshake, otherwise returns
+    /// [`OFFERED`](Self::OFFERED).
     pub fn negotiate(requested: &str) -> Self {
         Self::parse(requested).filter(|revision| !revision.is_stateless()).unwrap_or(Self::OFFERED)
     }
 
-    /// Every request carries its version and capabilities; there is no handshake and no server-to-client request.
+    /// Every request carries its version and capabilities; there is no handshake and no server-to-client
+    /// request.
     pub fn is_stateless(self) -> bool {
         self >= V2026_07_28
     }
@@ -73,7 +72,7 @@ impl Revision {
         self >= V2025_03_26
     }
 
-    /// Tools, prompts and resources have a `title` beside their name.
+    /// Tools, prompts and resources have a `title` next to their name.
     pub fn has_titles(self) -> bool {
         self >= V2025_06_18
     }
@@ -83,12 +82,12 @@ impl Revision {
         self >= V2025_06_18
     }
 
-    /// The server may ask through `elicitation/create`.
+    /// The server asks the user through `elicitation/create`.
     pub fn asks_by_elicitation(self) -> bool {
         matches!(self, V2025_06_18 | V2025_11_25)
     }
 
-    /// The server asks by answering `input_required`.
+    /// The server asks the user by returning `input_required`.
     pub fn asks_by_input_required(self) -> bool {
         self >= V2026_07_28
     }
@@ -98,12 +97,12 @@ impl Revision {
         self >= V2025_11_25
     }
 
-    /// Arguments that do not fit are a tool result that the model can repair, not a protocol error.
+    /// Invalid arguments are reported in a tool result, which the model can act on, not as a protocol error.
     pub fn model_repairs_bad_arguments(self) -> bool {
         self >= V2025_11_25
     }
 
-    /// Results say what they are in `resultType` and name the server in `_meta`.
+    /// Results carry `resultType`, and the server in `_meta`.
     pub fn stamps_results(self) -> bool {
         self >= V2026_07_28
     }
@@ -113,7 +112,7 @@ impl Revision {
         self >= V2026_07_28
     }
 
-    /// The log level is set by `logging/setLevel`; later each request carries its own.
+    /// `logging/setLevel` sets the log level; in later revisions each request carries it.
     pub fn sets_log_level_by_request(self) -> bool {
         self < V2026_07_28
     }
@@ -123,17 +122,18 @@ impl Revision {
         self < V2026_07_28
     }
 
-    /// A resource is watched by `resources/subscribe`; later by `subscriptions/listen`.
+    /// Clients watch a resource with `resources/subscribe`; in later revisions with `subscriptions/listen`.
     pub fn has_resource_subscriptions(self) -> bool {
         self < V2026_07_28
     }
 
-    /// A stream begins with an event that has an id and no message, so that a client can come back to it at once.
+    /// A stream starts with an event that has an id and no message, so that a client can resume it from the
+    /// start.
     pub fn primes_streams(self) -> bool {
         self == V2025_11_25
     }
 
-    /// A resource that does not exist has an error code of its own (-32002); later it is a bad parameter.
+    /// A missing resource has a dedicated error code (-32002); in later revisions it is an invalid parameter.
     pub fn has_missing_resource_code(self) -> bool {
         self < V2026_07_28
     }

@@ -1,8 +1,8 @@
-//! One look over a message before it is parsed.
+//! A scan of the message before it is parsed.
 //!
-//! `serde_json` decides whether the text is JSON. This pass finds what a parser would let through and a server
-//! should not: too deep, too many values, the same key twice in one object (whoever reads the first and whoever
-//! reads the last would disagree), bytes that are not UTF-8, escapes that name half a surrogate pair.
+//! `serde_json` decides whether the text is JSON. The scan rejects what a parser would accept but a server
+//! should not: excessive nesting, too many values, duplicate keys in an object (a proxy that uses the first
+//! value and a server that uses the last would disagree), invalid UTF-8, and escapes of lone surrogates.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use memchr::memchr2;
 
 use crate::{Limits, MessageError};
 
-/// Returns the message as text if nothing about its shape is refused.
+/// Returns the message as a string if the scan finds nothing to reject.
 pub(crate) fn scan<'a>(bytes: &'a [u8], limits: &Limits) -> Result<&'a str, MessageError> {
     let text = std::str::from_utf8(bytes).map_err(|e| MessageError::NotUtf8 { position: e.valid_up_to() })?;
     Scanner { text, position: 0, values: 0, keys: Vec::new(), open: Vec::new(), limits }.run()?;
@@ -22,7 +22,7 @@ struct OpenContainer {
     is_object: bool,
     /// Whether the next string is a key.
     at_key: bool,
-    /// Where this object's keys begin in `Scanner::keys`.
+    /// Index of this object's first key in `Scanner::keys`.
     first_key: usize,
 }
 
@@ -84,15 +84,15 @@ impl Scanner<'_, '_> {
         Ok(())
     }
 
-    /// Skips a string whose opening quote was read; remembers it if it is a key.
+    /// Skips a string after its opening quote, and records it if it is a key.
     fn scan_string(&mut self) -> Result<(), MessageError> {
         let start = self.position;
         let mut escaped = false;
         loop {
-            // An escape at the very end steps past it.
+            // An escape at the very end moves the position past it.
             let rest = self.text.as_bytes().get(self.position..).unwrap_or_default();
             let Some(found) = memchr2(b'"', b'\\', rest) else {
-                self.position = self.text.len(); // unterminated: the parser will say so
+                self.position = self.text.len(); // unterminated: the parser reports it
                 return Ok(());
             };
             self.position += found + 1;
@@ -109,10 +109,11 @@ impl Scanner<'_, '_> {
         Ok(())
     }
 
-    /// Steps over what follows a backslash.
+    /// Skips the characters after a backslash.
     fn scan_escape(&mut self) -> Result<(), MessageError> {
         if self.text.as_bytes().get(self.position) != Some(&b'u') {
-            // A backslash before a multi-byte character is no escape; stepping over one byte of it is harmless.
+            // A backslash before a multi-byte character is not an escape; skipping one byte of it is
+            // harmless.
             self.position += 1;
             return Ok(());
         }
@@ -130,7 +131,7 @@ impl Scanner<'_, '_> {
                 Ok(())
             }
             (None, _) => {
-                self.position += 1; // not four digits: the parser will say so
+                self.position += 1; // not four digits: the parser reports it
                 Ok(())
             }
         }

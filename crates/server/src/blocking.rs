@@ -19,8 +19,8 @@ static BLOCKING_PERMITS: Semaphore = Semaphore::const_new(4);
 /// How long one call may work on a tree.
 const BLOCKING_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Does `work` on another thread. It ends early when the client no longer wants the answer, or this future is dropped:
-/// the budget says so, and `work` has to look. What the work tells about itself goes to the client.
+/// Does `work` on another thread. It ends early when the client no longer wants the answer, or this future is
+/// dropped: the budget says so, and `work` has to look. What the work tells about itself goes to the client.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     call: &ToolContext,
     work: impl FnOnce(&WorkBudget) -> Result<T, RequestError> + Send + 'static,
@@ -28,8 +28,9 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     run_blocking_with_timeout(call, BLOCKING_TIMEOUT, work).await
 }
 
-/// Does `work` on another thread: what takes some milliseconds, and would hold up others for that long. It waits for one
-/// of these places, and has it until it is done, even if nobody wants the answer any more: it cannot be stopped.
+/// Does `work` on another thread: what takes some milliseconds, and would hold up others for that long. It
+/// waits for one of these places, and has it until it is done, even if the caller is gone: it
+/// cannot be stopped.
 pub(crate) async fn run_with_permit<T: Send + 'static>(
     places: &Arc<Semaphore>,
     work: impl FnOnce() -> Result<T, RequestError> + Send + 'static,
@@ -75,8 +76,9 @@ fn spawn_in_request<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RequestError> + Send + 'static,
 ) -> Result<JoinHandle<Result<T, RequestError>>, RequestError> {
     let request = request_span::current_request();
-    // tokio panics if the operating system refuses the thread, but has queued the work by then and would do it whenever
-    // another call gets a thread. Work that was told to have failed must not be done after all, so it is taken back.
+    // tokio panics if the operating system refuses the thread, but has queued the work by then and would do
+    // it whenever another call gets a thread. Work that was told to have failed must not be done after all,
+    // so it is taken back.
     let kept = Arc::new(Mutex::new(Some(work)));
     let taken = Arc::clone(&kept);
     let take = move || {
@@ -148,7 +150,7 @@ mod tests {
         let places = Arc::new(Semaphore::new(1));
         let (open, gate) = channel::<()>();
         let work = move || gate.recv().map_err(RequestError::internal);
-        // Whoever wanted it has gone.
+        // The caller is gone.
         assert!(run_with_permit(&places, work).now_or_never().is_none());
         assert_eq!(places.available_permits(), 0);
         drop(open);

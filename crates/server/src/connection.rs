@@ -24,7 +24,7 @@ use protocol::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::decoded::message_expects_response;
+use crate::connection::decoded::{message_expects_response, message_id};
 use crate::connection::outbox::{Destination, Responder, ResponseBatch};
 use crate::connection::scheduler::CompletedRequest;
 use crate::connection::state::ConnectionState;
@@ -66,8 +66,8 @@ impl Connection {
 
     /// Takes one line or body. Returns whether an answer will come out of the outbox.
     ///
-    /// What can be answered at once is answered before this returns; the rest goes on as a task of the current tokio
-    /// runtime.
+    /// What can be answered at once is answered before this returns; the rest goes on as a task of the
+    /// current tokio runtime.
     pub fn receive(self: &Arc<Self>, bytes: &[u8]) -> bool {
         self.handle(self.state.app.decode(bytes), MessageOrigin::for_outbox(Arc::clone(&self.state.outbox)))
     }
@@ -95,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// Refuses a message before anybody has looked at what it wants.
+    /// Rejects a message before its method is looked at.
     fn reject(
         &self,
         message: &Result<Message, MalformedMessage>,
@@ -103,25 +103,13 @@ impl Connection {
         rejection: RequestRejection,
         origin: &MessageOrigin,
     ) {
-        let usual = self.default_dialect();
-        let (dialect, id) = match message {
-            Ok(Message::Request(request)) => (usual, Some(request.id.clone())),
-            Ok(Message::Envelope(request)) => {
-                let dialect =
-                    if self.state.mode == ConnectionMode::Stream { Dialect::Envelope } else { usual };
-                (dialect, request.id.clone())
-            }
-            Err(malformed) => (usual, malformed.id.clone()),
-            Ok(_) => (usual, None),
+        let dialect = match message {
+            Ok(Message::Envelope(_)) if self.state.mode == ConnectionMode::Stream => Dialect::Envelope,
+            _ => self.default_dialect(),
         };
-        let request = self.request_span_without_method(origin, id);
-        self.record_rejected(&request, rejection.kind());
+        let request = self.request_span_without_method(origin, message_id(message));
+        RequestTimer::record_rejected(&self.state.app, &request, rejection.kind());
         self.responder(to, dialect, request).fail(&rejection.into());
-    }
-
-    /// A request is over before it began.
-    fn record_rejected(&self, request: &RequestSpan, kind: &'static str) {
-        RequestTimer::start(&self.state.app, request, "unknown", &RequestNotes::default()).finish(Some(kind));
     }
 
     fn responder(&self, to: Destination, dialect: Dialect, request: Arc<RequestSpan>) -> Responder {
@@ -285,7 +273,7 @@ impl Connection {
             match self.resolve_dialect(request.method(), params, origin.headers.as_ref()) {
                 Ok((dialect, meta, params)) => (dialect, meta, params),
                 Err(failure) => {
-                    self.record_rejected(&request, failure.kind());
+                    RequestTimer::record_rejected(&self.state.app, &request, failure.kind());
                     return self.responder(to, default, request).fail(&failure);
                 }
             };
@@ -449,7 +437,8 @@ impl Connection {
         self.state.scheduler.wait_for_capacity().await;
     }
 
-    /// Tells the client whenever something changes that it wants to hear of, for as long as the connection lives.
+    /// Tells the client whenever something changes that it wants to hear of, for as long as the connection
+    /// lives.
     ///
     /// It listens from this call on, and not from when the future is first run: nothing is missed in between.
     pub fn announce_changes(self: Arc<Self>) -> impl Future<Output = ()> + Send {
@@ -486,7 +475,7 @@ impl Connection {
 
     /// Takes no new requests, lets what runs come to its end, and stops it when `patience` is over.
     ///
-    /// `client_is_gone`: nobody will answer questions any more.
+    /// `client_is_gone`: open questions will not be answered.
     pub async fn drain(&self, patience: Duration, client_is_gone: bool) {
         self.state.session.shut_down();
         self.state.closing.cancel();

@@ -1,8 +1,8 @@
 //! Where wire meets domain.
 //!
-//! Two tables and no more: `rpc/dispatch.rs` (method to handler) and [`tools`] (name to tool). A transport makes a
-//! [`Connection`] and hands it bytes; answers come out of its [`Outbox`]. Nothing here knows sockets or SQL, and no
-//! tool knows which wire it serves.
+//! Two tables and no more: `rpc/dispatch.rs` (method to handler) and [`tools`] (name to tool). A transport
+//! makes a [`Connection`] and hands it bytes; answers come out of its [`Outbox`]. Nothing here knows sockets
+//! or SQL, and no tool knows which wire it serves.
 
 pub mod tools;
 pub mod transport;

@@ -1,17 +1,16 @@
-//! The language of texts for people. Codes and kinds have none.
+//! The language of texts for people. Error codes and kinds are not translated.
 
-/// A language that texts are written in.
+/// A supported language.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Locale {
-    /// English.
     #[default]
     English,
-    /// German, as the CODEFLUSS document is.
+    /// German, the language of the CODEFLUSS document.
     German,
 }
 
 impl Locale {
-    /// What an `Accept-Language` header likes best of what there is; `self` where it likes neither.
+    /// The supported language that an `Accept-Language` header prefers; `self` if it accepts none of them.
     #[must_use]
     pub fn negotiate(self, header: &str) -> Self {
         let wish = |part: &str| {
@@ -25,7 +24,7 @@ impl Locale {
             let weight = weight.map_or(Some(1.0), |weight| weight.parse::<f32>().ok())?;
             (weight > 0.0).then_some((weight, language))
         };
-        // The first of those that are liked most.
+        // Of several languages with the highest weight, the first.
         let best = header
             .split(',')
             .take(32)

@@ -19,7 +19,8 @@ pub struct RequestRecord<'a> {
     pub request: &'a RequestSpan,
     /// The caller. `None`: the request was rejected before its caller was known.
     pub principal: Option<&'a Principal>,
-    /// The method; `unknown` if there is none of this name, or the request did not get that far. So there are only so many.
+    /// The method; `unknown` if there is none of this name, or the request did not get that far. So there are
+    /// only so many.
     pub method: &'a str,
     /// The tool, where one was called that exists.
     pub tool: Option<&'static str>,
@@ -31,7 +32,7 @@ pub struct RequestRecord<'a> {
     pub duration: Duration,
 }
 
-/// Somebody who looks on.
+/// Observes requests, for metrics.
 pub trait Observer: Send + Sync {
     /// A request is over.
     fn on_request_end(&self, record: &RequestRecord<'_>);
@@ -74,6 +75,11 @@ impl<'a> RequestTimer<'a> {
         notes: &'a RequestNotes,
     ) -> Self {
         Self { app, request, method, notes, started: Instant::now(), outcome: "cancelled" }
+    }
+
+    /// Reports a request that was rejected before its method was read.
+    pub(crate) fn record_rejected(app: &App, request: &RequestSpan, kind: &'static str) {
+        RequestTimer::start(app, request, "unknown", &RequestNotes::default()).finish(Some(kind));
     }
 
     /// It came to an end of its own: well, or with a failure of this kind.

@@ -1,4 +1,4 @@
-//! Name to tool: the second and last table. One file per tool.
+//! The table of tools, their policies, and `tools/list` and `tools/call`. Each tool has its own file.
 
 pub(crate) mod support;
 
@@ -64,7 +64,7 @@ use crate::rpc::pagination::paginate;
 use crate::telemetry::request_span;
 use crate::{App, ToolContext, conversation};
 
-/// Every tool there is, in the order in which lists show them: first those of the envelope document in its order.
+/// Every tool, in the order of lists: those of the envelope document come first, in the document's order.
 pub(crate) fn all_tools() -> Vec<ToolEntry> {
     vec![
         ToolEntry::plain(faq::Faq),
@@ -108,36 +108,35 @@ pub(crate) fn all_tools() -> Vec<ToolEntry> {
 /// A group of tools that is switched on or off as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Toolset {
-    /// Bringing an SDK into a repository: analysis, plans.
+    /// Integrating FluxLoop into a repository: analysis and plans.
     Integrate,
-    /// Answers from documents.
+    /// Answers from documentation.
     Docs,
-    /// What FluxLoop projects hold: inputs, experiments, evaluations.
+    /// Contents of FluxLoop projects: inputs, experiments, evaluations.
     Context,
     /// The tools of the reference server and of the MCP Flow document.
     Reference,
     /// Projects, their blocks, assets and design systems.
     Projects,
-    /// Tools for trying out a client: progress, cancellation, a tool that fails.
+    /// Tools for testing a client: progress, cancellation, a tool that panics.
     Diagnostics,
 }
 
 impl Toolset {
-    /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Integrate, Self::Docs, Self::Context, Self::Reference, Self::Projects, Self::Diagnostics];
-    /// What is served unless somebody says otherwise.
+    /// Served by default.
     pub const DEFAULT: [Self; 4] = [Self::Integrate, Self::Docs, Self::Context, Self::Reference];
-    /// The same over HTTP, where teams come.
+    /// Served by default over HTTP, where teams share projects.
     pub const DEFAULT_HTTP: [Self; 5] =
         [Self::Integrate, Self::Docs, Self::Context, Self::Reference, Self::Projects];
 
-    /// Whether its tools read or write files of a repository.
+    /// Whether the tools read or write files of a repository.
     pub(crate) fn touches_files(self) -> bool {
         matches!(self, Self::Integrate | Self::Context)
     }
 
-    /// The name for settings.
+    /// The name used in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Integrate => "integrate",
@@ -155,39 +154,34 @@ impl FromStr for Toolset {
     fn from_str(name: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|toolset| toolset.name() == name).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.into_iter().map(Self::name).collect();
-            format!("there is no toolset `{name}`; there are {}", names.join(", "))
+            format!("unknown toolset `{name}`; expected one of {}", names.join(", "))
         })
     }
 }
 
-/// What a tool does to the world.
+/// What a tool changes; decides the required scope and the hints for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Nothing.
     ReadOnly,
-    /// It changes what is there, and the same call twice changes it once.
+    /// Changes data; repeating the same call changes nothing more.
     IdempotentWrite,
-    /// It changes what is there, each time it is called.
+    /// Changes data on every call.
     Write,
-    /// It adds to what the account has. Who is bound to one project may not.
+    /// Adds to the account. Refused to callers bound to one project.
     Create,
 }
 
-/// A tool's whole policy: lists, checks, hints and documentation are derived from it.
+/// A tool's policy. Lists, access checks, client hints and documentation are derived from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToolSpec {
-    /// Its name.
     pub(crate) name: &'static str,
-    /// Its name for people.
+    /// Display name.
     pub(crate) title: &'static str,
-    /// The group it belongs to.
     pub(crate) toolset: Toolset,
-    /// What it does to the world.
     pub(crate) effect: Effect,
 }
 
 impl ToolSpec {
-    /// The scope that a caller needs.
     fn required_scope(&self) -> Scope {
         match self.effect {
             Effect::ReadOnly => Scope::Read,
@@ -195,7 +189,7 @@ impl ToolSpec {
         }
     }
 
-    /// Refuses callers who may not use it.
+    /// Rejects callers that may not use the tool.
     pub(crate) fn check_access(&self, principal: &Principal) -> Result<(), RequestError> {
         principal.require_scope(self.required_scope())?;
         match self.effect {
@@ -220,31 +214,29 @@ impl ToolSpec {
     }
 }
 
-/// German texts for a tool and its arguments.
+/// German descriptions of a tool and its arguments.
 #[derive(Clone, Copy)]
 pub(crate) struct GermanTexts {
     pub(crate) description: &'static str,
     pub(crate) arguments: &'static [(&'static str, &'static str)],
 }
 
-/// A tool that answers at once. The doc comment of `Args` is what the model reads.
+/// A tool that asks no questions. The doc comment of `Args` is the description that models read.
 pub(crate) trait Tool: Send + Sync + 'static {
-    /// Its policy.
     const SPEC: ToolSpec;
-    /// What it takes; the input schema is made of it.
+    /// Arguments; the input schema is derived from this type.
     type Args: DeserializeOwned + JsonSchema + Send;
-    /// What it gives; the output schema is made of it.
+    /// Result; the output schema is derived from this type.
     type Reply: Serialize + JsonSchema;
 
-    /// The German texts that a document has for it.
+    /// German texts, if the CODEFLUSS document has them.
     const GERMAN: Option<GermanTexts> = None;
 
-    /// What `content` says, where that is not what `structuredContent` says.
+    /// The text for `content`, if it differs from `structuredContent`.
     fn text(_: &Self::Reply) -> Option<String> {
         None
     }
 
-    /// Does the work.
     fn call(
         &self,
         call: ToolContext,
@@ -252,18 +244,16 @@ pub(crate) trait Tool: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Reply, RequestError>> + Send;
 }
 
-/// A tool that may ask while it works. The doc comment of the conversation's `Args` is what the model reads.
+/// A tool that may ask questions. The doc comment of the conversation's `Args` is the description for models.
 pub(crate) trait InteractiveTool: 'static {
-    /// Its policy.
     const SPEC: ToolSpec;
-    /// What is said.
     type Conversation: Conversation<Args: JsonSchema, Reply: JsonSchema>;
 
-    /// Begins to talk, or goes on; on whose behalf and with what is in the call.
+    /// Creates the conversation, on the first turn and on every later one.
     fn conversation(call: &ToolContext) -> Self::Conversation;
 }
 
-/// What came with a call besides who calls.
+/// The contents of a call, without the caller.
 pub(crate) struct ToolRequest {
     pub(crate) arguments: Map<String, Value>,
     pub(crate) dialect: Dialect,
@@ -273,13 +263,13 @@ pub(crate) struct ToolRequest {
 }
 
 impl ToolRequest {
-    /// A call from somebody who cannot be asked.
+    /// A call from a client that cannot be asked questions.
     pub(crate) fn non_interactive(arguments: Map<String, Value>, dialect: Dialect) -> Self {
         let client = ClientCapabilities::default();
         Self { arguments, dialect, client, request_state: None, input_responses: None }
     }
 
-    /// The revision in which questions may be asked.
+    /// The MCP revision in which questions are asked; `None` for dialects without questions.
     pub(crate) fn mcp_revision(&self) -> Option<Revision> {
         match self.dialect {
             Dialect::Mcp(revision) => Some(revision),
@@ -288,7 +278,6 @@ impl ToolRequest {
     }
 }
 
-/// What a call comes to.
 pub(crate) enum ToolOutcome {
     Done(ToolReply),
     InputRequired(InputRequired),
@@ -335,16 +324,17 @@ pub(crate) async fn call(
     match run(&ctx.connection, &tool, call, invocation).await {
         Ok(ToolOutcome::Done(reply)) => {
             let mut result = CallToolResult::success(reply.text(), &reply.structured, ctx.revision());
-            // Said out loud there, left out elsewhere (contract row 9).
+            // CODEFLUSS sends `isError: false` explicitly, MCP omits it (contract row 9).
             result.is_error = (ctx.dialect == Dialect::Codefluss).then_some(false);
             if reply.has_custom_text() {
-                // The text does not say everything, so nobody goes without (contract row 15a).
+                // The text omits part of the result, so every client gets the structured content (contract
+                // row 15a).
                 result.structured_content = Some(&reply.structured);
             }
             Ok(ctx.result(&result))
         }
         Ok(ToolOutcome::InputRequired(input)) => Ok(ctx.input_required(&input)),
-        // A client with a token can get another one, with more scopes: it is told in the way that it knows.
+        // A client with an access token can request one with more scopes, so it gets a protocol error.
         Err(failure @ RequestError::Forbidden(_)) if ctx.call.principal.is_from_token() => Err(failure),
         Err(failure) if failure.audience(ctx.dialect) == ErrorAudience::Model => {
             let _ = ctx.notes.failure.set(failure.kind());
@@ -357,7 +347,7 @@ pub(crate) async fn call(
     }
 }
 
-/// Runs a tool, for whatever dialect.
+/// Runs a tool, in any dialect.
 pub(crate) async fn run(
     connection: &ConnectionState,
     tool: &ToolEntry,
@@ -368,7 +358,7 @@ pub(crate) async fn run(
         request.set_tool(tool.spec.name);
     }
     tool.spec.check_access(&call.principal)?;
-    // Models fill in `null` for what they leave out.
+    // Models send `null` for arguments that they omit.
     invocation.arguments.retain(|_, value| !value.is_null());
     invocation.arguments = tool.validate_arguments(invocation.arguments)?;
     let _place = connection.scheduler().acquire_permit().await?;
@@ -401,7 +391,7 @@ pub(crate) async fn run(
     outcome
 }
 
-/// The failure that names the tools there are.
+/// The error for an unknown tool, which lists the available ones.
 pub(crate) fn unknown_tool(app: &App, field: &'static str, name: &str) -> RequestError {
     RequestError::UnknownTool {
         name: name.chars().take(128).collect(),

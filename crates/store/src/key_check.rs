@@ -1,8 +1,8 @@
-//! Which keys can be kept.
+//! Checks that a key can be stored.
 
 use store_api::{StoreError, check_name, check_text};
 
-/// Refuses a key that cannot be kept.
+/// Rejects a key that cannot be stored.
 pub(crate) fn check_key(
     key: &access::KeyRecord,
     credential: &access::KeyCredential,

@@ -1,16 +1,16 @@
-//! Lists of keys, from rows that a join has multiplied.
+//! Key listings, from the rows of a join.
 
 use access::{KeyListing, KeyRecord};
 use jiff::Timestamp;
 
-/// A key beside one of its secrets.
+/// A key and one of its secrets.
 pub(crate) struct KeyRow {
     pub(crate) key: KeyRecord,
     pub(crate) last_used: Option<Timestamp>,
     pub(crate) prefix: Option<String>,
 }
 
-/// One listing for each key. Rows of the same key must follow each other.
+/// Builds one listing per key. Rows of the same key must be adjacent.
 pub(crate) fn group_by_key(rows: impl IntoIterator<Item = KeyRow>) -> Vec<KeyListing> {
     let mut listings: Vec<KeyListing> = Vec::new();
     for KeyRow { key, last_used, prefix } in rows {

@@ -1,4 +1,4 @@
-//! Where a store is: the URL that people write, and what it means.
+//! Store URLs.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,41 +8,39 @@ mod postgres;
 
 pub use postgres::{PostgresLocation, TlsMode};
 
-/// Where a store is. Shown without passwords, in whatever way.
+/// The location of a store. Neither `Display` nor `Debug` shows passwords.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreLocation {
-    /// SQLite without a file: gone with the process. For tests.
+    /// SQLite in memory, for tests.
     Memory,
-    /// An SQLite file.
     Sqlite(PathBuf),
-    /// A PostgreSQL database.
     Postgres(Box<PostgresLocation>),
 }
 
-/// Why a URL names no store. The texts quote nothing of the URL but names of schemes, parameters and modes.
+/// Why a store URL is invalid. The messages quote only schemes, parameter names and modes, never secrets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
-    /// It begins like no URL of a store.
-    #[error("a store is `sqlite:PATH` or `postgres://USER@HOST/DATABASE`, and this is neither")]
+    /// Not a store URL.
+    #[error("invalid store URL; use `sqlite:PATH` or `postgres://USER@HOST/DATABASE`")]
     NotAUrl,
-    /// It begins like the URL of something else.
-    #[error("there is no store `{0}:`; there are `sqlite:` and `postgres:`")]
+    /// An unknown scheme.
+    #[error("unknown store type `{0}:`; use `sqlite:` or `postgres:`")]
     UnknownScheme(String),
-    /// `sqlite:` and nothing that could be a file.
+    /// `sqlite:` without a valid path.
     #[error(
-        "`sqlite:` needs the path of a file, without parameters: `sqlite:fluxway.db`, `sqlite:/var/lib/fluxway.db`"
+        "`sqlite:` requires a file path without parameters: `sqlite:fluxway.db`, `sqlite:/var/lib/fluxway.db`"
     )]
     NoPath,
-    /// A parameter that nobody knows.
-    #[error("the URL of a PostgreSQL database has no parameter `{0}`")]
+    /// An unknown parameter.
+    #[error("unknown PostgreSQL URL parameter `{0}`")]
     UnknownParameter(String),
-    /// A way of protection that nobody knows.
-    #[error("there is no `sslmode` `{0}`; there are disable, prefer, require, verify-full")]
+    /// An unknown `sslmode`.
+    #[error("unknown `sslmode` `{0}`; use disable, prefer, require or verify-full")]
     UnknownTls(String),
-    /// It is like no URL of PostgreSQL.
+    /// Not a valid PostgreSQL URL.
     #[error(
-        "this is not the URL of a PostgreSQL database: `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; \
-         in names and passwords, characters such as `@ : / ?` are written as `%40 %3A %2F %3F`"
+        "invalid PostgreSQL URL; use `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; \
+         in names and passwords, encode characters such as `@ : / ?` as `%40 %3A %2F %3F`"
     )]
     NotPostgres,
 }
@@ -57,7 +55,8 @@ impl FromStr for StoreLocation {
             "postgres" | "postgresql" => {
                 PostgresLocation::parse(url).map(|server| Self::Postgres(Box::new(server)))
             }
-            // What is so long, or has other characters, may be a secret in the wrong place.
+            // A longer word, or one with other characters, may be a secret in the wrong place, so it is not
+            // quoted.
             other if other.len() < 20 && other.bytes().all(|byte| byte.is_ascii_lowercase()) => {
                 Err(LocationError::UnknownScheme(other.to_owned()))
             }
@@ -70,7 +69,7 @@ fn parse_sqlite(rest: &str) -> Result<StoreLocation, LocationError> {
     let path = rest.strip_prefix("//").unwrap_or(rest);
     match path {
         ":memory:" => Ok(StoreLocation::Memory),
-        // A parameter would become part of the file's name.
+        // A parameter would become part of the file name.
         _ if path.is_empty() || path.contains(['?', '\0']) => Err(LocationError::NoPath),
         _ => Ok(StoreLocation::Sqlite(PathBuf::from(path))),
     }

@@ -1,6 +1,6 @@
-//! The steps from an empty database to the one that this program knows. A step that was released is never changed.
+//! The schema migrations. A released migration is never changed.
 
-/// The steps of SQLite. Step n leads to schema n.
+/// The SQLite migrations. Migration n leads to schema n.
 pub(crate) const SQLITE_MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0001_access.sql"),
     include_str!("../migrations/sqlite/0002_sessions.sql"),
@@ -8,7 +8,7 @@ pub(crate) const SQLITE_MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0004_limits.sql"),
 ];
 
-/// The steps of PostgreSQL.
+/// The PostgreSQL migrations.
 pub(crate) const POSTGRES_MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0001_access.sql"),
     include_str!("../migrations/postgres/0002_sessions.sql"),
@@ -16,12 +16,13 @@ pub(crate) const POSTGRES_MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0004_limits.sql"),
 ];
 
-/// The schema that all steps together lead to.
+/// The schema version after all migrations.
 pub(crate) fn latest_version(steps: &[&str]) -> i64 {
     i64::try_from(steps.len()).unwrap_or(i64::MAX)
 }
 
-/// The steps that a database of this schema lacks. `None`: it has more than are known here.
+/// The migrations that a database with this schema lacks. `None` if the schema is newer than the last
+/// migration.
 pub(crate) fn pending_migrations<'s>(steps: &'s [&'s str], schema: i64) -> Option<&'s [&'s str]> {
     steps.get(usize::try_from(schema).ok()?..)
 }

@@ -1,19 +1,19 @@
-//! What can be set about a store.
+//! Store options.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What can be set about a store. PostgreSQL alone has any of it; SQLite needs nothing.
+/// Options of a PostgreSQL store. SQLite ignores them.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    /// The most connections that are open at a time. Of three or more, two are left to those who do not write to projects;
-    /// of five or more, one is left to those who look up keys and limits. One tenant uses three quarters of them at most.
+    /// Maximum number of open connections. With three or more, two are reserved for work other than writing
+    /// to projects; with five or more, one is reserved for looking up keys and limits. One tenant can use at
+    /// most three quarters.
     pub max_connections: usize,
-    /// How long to wait for a connection, whether it has to be made or is in use by others.
+    /// How long to wait for a connection, whether it has to be established or is in use.
     pub connect_timeout: Duration,
-    /// How long a statement may take.
     pub statement_timeout: Duration,
-    /// The certificates (PEM) that the database server's must lead to, in place of those of the system.
+    /// The CA certificates (PEM) for the database server, instead of those of the system.
     pub ca_file: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! PostgreSQL: a pool of connections, and what is done when one breaks.
+//! PostgreSQL: a connection pool, and recovery from broken connections.
 
 mod access;
 mod cancel;
@@ -24,14 +24,13 @@ use crate::{OpenError, PostgresLocation, Store, StoreOptions, TlsMode};
 use cancel::Canceller;
 use connection_queue::PgConnectionQueue;
 
-/// What is granted on top of the time that the database allows a statement, for the way there and back.
+/// Added to the statement timeout, for the network round trip.
 const ROUND_TRIP_ALLOWANCE: Duration = Duration::from_secs(2);
 
-/// A store in PostgreSQL.
 pub(crate) struct Postgres {
     pool: Pool,
     canceller: Canceller,
-    /// How long to wait for an answer. A database that can be reached gives up before.
+    /// How long to wait for an answer. A reachable database times out earlier.
     answer_timeout: Duration,
     queue: PgConnectionQueue,
     lease_count: AtomicU32,
@@ -40,7 +39,7 @@ pub(crate) struct Postgres {
 impl Store for Postgres {}
 
 impl Postgres {
-    /// Connects, and makes or updates the tables.
+    /// Connects, and creates or migrates the tables.
     pub(crate) async fn open(server: &PostgresLocation, options: &StoreOptions) -> Result<Self, OpenError> {
         let place = server.to_string();
         let (pool, canceller) = build_pool(server, options).await?;
@@ -50,7 +49,7 @@ impl Postgres {
         if schema::bypasses_rls(&client).await.map_err(|error| failed(error::store_error(&error)))? {
             tracing::warn!(
                 store = place,
-                "the database does not keep tenants apart for this role: it is a superuser or has BYPASSRLS"
+                "row-level security is inactive: the database role is a superuser or has BYPASSRLS"
             );
         }
         drop(client);
@@ -82,7 +81,7 @@ async fn build_pool(
         TlsMode::IfOffered => SslMode::Prefer,
         TlsMode::Required => SslMode::Require,
     });
-    // Whether a connection is closed is known without asking: each is watched by a task of its own.
+    // Each connection has a task that notices when it is closed, so recycling needs no query.
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let (manager, canceller) = if server.tls == TlsMode::Off {
         (Manager::from_config(config, NoTls, recycling), Canceller::new(NoTls))
@@ -105,8 +104,8 @@ async fn build_pool(
     Ok((pool, canceller))
 }
 
-/// What every session is begun with. What the URL says comes after it and wins. Who waited for a lock has to see what
-/// was done under it, whatever the database has for others.
+/// Session defaults. Options in the URL come later and override them. Read committed is required, regardless
+/// of the default of the database: after waiting for a lock, a statement must see what was written under it.
 fn session_settings(options: &StoreOptions) -> String {
     let limit = options.statement_timeout.as_millis();
     format!(

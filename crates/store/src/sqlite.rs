@@ -1,7 +1,8 @@
-//! SQLite: one thread writes, a few read. They answer through channels, so that nobody waits for a disk on a thread
-//! that others need. What waits to be written at the same time is written together.
+//! SQLite: one thread writes, a few read. They reply through channels, so that disk access never blocks the
+//! async runtime. Changes that queue up at the same time share a transaction.
 //!
-//! The file is in WAL mode: readers and the writer do not wait for each other, and other processes may use it as well.
+//! The file is in WAL mode: readers and the writer do not block each other, and other processes can use it as
+//! well.
 
 mod access;
 mod column;
@@ -22,7 +23,6 @@ use store_api::StoreError;
 use crate::{OpenError, Store};
 use worker::Worker;
 
-/// How many threads read.
 const READER_THREADS: usize = 2;
 
 /// A store in SQLite. Its threads end when it is dropped.
@@ -35,13 +35,13 @@ pub(crate) struct Sqlite {
 impl Store for Sqlite {}
 
 impl Sqlite {
-    /// Opens the file, or a database without one.
+    /// Opens the file, or an in-memory database.
     pub(crate) async fn open(path: Option<PathBuf>) -> Result<Self, OpenError> {
         let opening = tokio::task::spawn_blocking(move || match path {
             Some(path) => Self::open_file(path),
             None => Self::open_memory(),
         });
-        opening.await.unwrap_or_else(|_| Err(open_failed("SQLite", "its thread has ended")))
+        opening.await.unwrap_or_else(|_| Err(open_failed("SQLite", "the opening thread ended")))
     }
 
     fn open_memory() -> Result<Self, OpenError> {
@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// A database that may not grow is like one on a full disk.
+    /// Limiting the size of the database simulates a full disk.
     #[tokio::test]
     async fn full_disk_is_reported_until_space_is_available() {
         let folder = tempfile::tempdir().unwrap();
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(
             store.get_or_insert_secret("small", b"y").await.unwrap(),
             b"x",
-            "what fits is still written"
+            "smaller writes still succeed"
         );
         assert!(matches!(store.get_or_insert_secret("large", &large).await, Err(StoreError::Full(_))));
         assert!(store.writer.is_full() && store.check_ready().await.is_ok() && !store.writer.is_full());

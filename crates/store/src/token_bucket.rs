@@ -1,41 +1,41 @@
-//! Buckets of tokens: what goes into the statement, and what comes out of it.
+//! Token buckets: the parameters and results of the SQL statements.
 //!
-//! The databases do the sums, each in one statement. They forgive a billionth of a token, because fractions that are
-//! added up fall short of a whole; so who waits as long as [`BucketLease::next_token_in`] says gets a token.
+//! Each database computes a bucket in one statement, with a tolerance of a billionth of a token, because
+//! accumulated fractions fall short of a whole. So a caller that waits for [`BucketLease::next_token_in`]
+//! always gets a token.
 
 use std::time::Duration;
 
 use access::{BucketLease, BucketParams};
 
 const TOKEN_EPSILON: f64 = 1e-9;
-/// What "never" is, as a time that can be added to others.
+/// Stands for "never", but can be added to other times without overflow.
 const MAX_WAIT: Duration = Duration::from_secs(u32::MAX as u64);
-/// More than this is not told apart, and no sum of it overflows.
+/// Rates are capped here, so that no computation overflows.
 const MAX_TOKENS_PER_SECOND: f64 = 1e9;
 
-/// Tokens per second, as a number that can be reckoned with.
+/// The refill rate as a finite, non-negative number.
 pub(crate) fn clamped_rate(params: BucketParams) -> f64 {
-    // Not a number: no tokens. `clamp` would keep it.
+    // NaN means no tokens. `clamp` would keep it.
     if params.refill_per_second > 0.0 { params.refill_per_second.min(MAX_TOKENS_PER_SECOND) } else { 0.0 }
 }
 
-/// A clock that is set back by less than this may be that of calls which overtake each other.
+/// A smaller step back is not a clock jump, but calls that overtake each other.
 pub(crate) const CLOCK_JUMP_THRESHOLD: Duration = Duration::from_secs(10);
 
-/// How many leases are between two looks for buckets that nobody needs any more.
+/// Number of leases between two sweeps of unused buckets.
 pub(crate) const LEASES_PER_SWEEP: u32 = 4096;
 
-/// How long it takes to fill an empty bucket.
 pub(crate) fn fill_time(params: BucketParams) -> Duration {
     let seconds = f64::from(params.capacity) / clamped_rate(params);
     Duration::try_from_secs_f64(seconds).map_or(MAX_WAIT, |time| time.min(MAX_WAIT))
 }
 
-/// The answer to a caller who got `taken` out of a bucket that now holds `tokens`.
+/// The lease for a caller that took `taken` tokens and left `tokens` in the bucket.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "checked, or saturates as it should"
+    reason = "checked, or saturates as intended"
 )]
 pub(crate) fn lease_from_bucket(params: BucketParams, taken: i64, tokens: f64) -> BucketLease {
     let left = (tokens + TOKEN_EPSILON).floor().max(0.0) as u32;
@@ -47,7 +47,7 @@ fn refill_wait(params: BucketParams, lacking: f64) -> Duration {
     if params.capacity == 0 {
         return MAX_WAIT;
     }
-    // Databases count in microseconds, so a part of one is waited for in full.
+    // Databases count in microseconds, so round up.
     let microseconds = (lacking / clamped_rate(params) * 1e6).ceil();
     Duration::try_from_secs_f64(microseconds / 1e6).map_or(MAX_WAIT, |wait| wait.min(MAX_WAIT))
 }

@@ -1,11 +1,12 @@
-//! How long work on other threads may go on. Dropping a future does not stop a thread; looking here does.
+//! Deadline and cancellation for blocking work. Dropping a future does not stop a thread, so the work must
+//! poll the budget.
 
 use std::time::{Duration, Instant};
 
-/// Hears how much is done, and what is being done.
+/// Receives the amount of work done and a label for it.
 type ProgressListener = dyn Fn(u64, &str) + Send + Sync;
 
-/// What blocking work has to look at while it works.
+/// Deadline, cancellation and progress reporting of a blocking task.
 pub struct WorkBudget {
     deadline: Option<Instant>,
     is_cancelled: Box<dyn Fn() -> bool + Send + Sync>,
@@ -13,43 +14,40 @@ pub struct WorkBudget {
 }
 
 impl WorkBudget {
-    /// No end and nobody who listens.
+    /// No deadline, no cancellation, no progress listener.
     pub fn unlimited() -> Self {
         Self { deadline: None, is_cancelled: Box::new(|| false), progress: Box::new(|_, _| ()) }
     }
 
-    /// Ends after this time, from now on.
+    /// Sets the deadline, counted from now.
     #[must_use]
     pub fn with_timeout(mut self, time: Duration) -> Self {
         self.deadline = Instant::now().checked_add(time);
         self
     }
 
-    /// Ends as soon as `stop` says so.
+    /// Cancels the work once `stop` returns `true`.
     #[must_use]
     pub fn with_cancellation(mut self, stop: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.is_cancelled = Box::new(stop);
         self
     }
 
-    /// Tells `listener` how much is done, and what is being done.
     #[must_use]
     pub fn with_progress(mut self, listener: impl Fn(u64, &str) + Send + Sync + 'static) -> Self {
         self.progress = Box::new(listener);
         self
     }
 
-    /// Nobody waits for the result any more.
+    /// Whether the result is no longer needed.
     pub fn is_cancelled(&self) -> bool {
         (self.is_cancelled)()
     }
 
-    /// The time is up.
     pub fn is_expired(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Tells how far the work is.
     pub fn report_progress(&self, done: u64, what: &str) {
         (self.progress)(done, what);
     }

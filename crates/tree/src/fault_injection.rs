@@ -1,9 +1,9 @@
-//! Failing on purpose.
+//! Fault injection for tests: makes one file system operation fail.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Lets every operation pass but one.
+/// Fails exactly one operation, or none by default.
 #[derive(Default)]
 pub(crate) struct FaultInjector {
     fault: Option<InjectedFault>,
@@ -19,11 +19,11 @@ impl FaultInjector {
         Self { fault: Some(InjectedFault { fail_at: n, operations: AtomicU64::new(0) }) }
     }
 
-    /// Asked before every operation on the disk.
+    /// Called before every disk operation.
     pub(crate) fn check(&self) -> io::Result<()> {
         match &self.fault {
             Some(plan) if plan.operations.fetch_add(1, Ordering::Relaxed) == plan.fail_at => {
-                Err(io::Error::other("failed on purpose"))
+                Err(io::Error::other("injected fault"))
             }
             _ => Ok(()),
         }

@@ -1,6 +1,7 @@
-//! As much of git's configuration as says where hooks are. Files that it includes are not followed.
+//! Minimal git config parser that finds `core.hooksPath`. Includes are not followed.
 
-/// All values of `core.hooksPath`, in the order of the text. Git takes the last; the others may be the last tomorrow.
+/// All values of `core.hooksPath`, in text order. Git uses the last one, but any of them becomes effective
+/// when the later ones are removed.
 pub(crate) fn hooks_paths(text: &str) -> Vec<String> {
     let joined = text.replace("\r\n", "\n").replace("\\\n", "");
     let (mut in_core, mut found) = (false, Vec::new());
@@ -9,7 +10,7 @@ pub(crate) fn hooks_paths(text: &str) -> Vec<String> {
         if let Some(header) = rest.strip_prefix('[') {
             let Some((section, after)) = header.split_once(']') else { continue };
             in_core = section.trim().eq_ignore_ascii_case("core");
-            // A setting may stand on the line of its section.
+            // A setting may follow the section header on the same line.
             rest = after.trim();
         }
         let Some((name, value)) = rest.split_once('=') else { continue };

@@ -1,10 +1,10 @@
-//! What `.gitignore` files say.
+//! Matching paths against `.gitignore` files.
 
 use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// The rules that hold in a folder: its own and those of the folders above it, up to the root.
+/// The rules that apply in a folder: its own and those of its parents, up to the root.
 #[derive(Clone, Default)]
 pub(crate) struct IgnoreRules {
     innermost: Option<Arc<IgnoreLevel>>,
@@ -16,12 +16,12 @@ struct IgnoreLevel {
 }
 
 impl IgnoreRules {
-    /// The rules in `folder` (a path from the root), where a file with this text was found.
+    /// Adds the rules of the `.gitignore` in `folder` (a path relative to the root).
     pub(crate) fn extended_with(&self, folder: &str, text: &[u8]) -> Self {
         let mut builder = GitignoreBuilder::new(folder);
         let text = String::from_utf8_lossy(text);
         for line in text.trim_start_matches('\u{feff}').lines() {
-            // A line that is no pattern ignores nothing, as in git.
+            // Like git, skip lines that are not valid patterns.
             let _ = builder.add_line(None, line);
         }
         match builder.build() {
@@ -32,7 +32,7 @@ impl IgnoreRules {
         }
     }
 
-    /// Whether git would leave this path out. The innermost file that has an opinion decides.
+    /// Whether git would ignore this path. The innermost file with a matching rule decides.
     pub(crate) fn is_ignored(&self, path: &str, is_dir: bool) -> bool {
         let mut next = self.innermost.as_deref();
         while let Some(level) = next {

@@ -1,20 +1,18 @@
-//! Patterns that choose files.
+//! Glob patterns that select files.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// Patterns of which a path must match one. None at all match everything.
+/// A path must match one of the patterns. An empty filter matches everything.
 #[derive(Clone, Debug, Default)]
 pub struct GlobFilter {
     set: Option<GlobSet>,
 }
 
-/// A pattern that is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{glob}` is not a usable pattern: {reason}")]
+#[error("invalid pattern `{glob}`: {reason}")]
 pub struct GlobError {
-    /// The pattern, shortened.
+    /// The pattern, truncated.
     pub glob: String,
-    /// What is wrong with it.
     pub reason: String,
 }
 
@@ -22,14 +20,14 @@ const MAX_PATTERNS: usize = 64;
 const MAX_PATTERN_BYTES: usize = 1024;
 
 impl GlobFilter {
-    /// Compiles patterns such as `src/**/*.py`. `*` stops at a slash.
+    /// Compiles patterns such as `src/**/*.py`. `*` does not match a slash.
     pub fn new(patterns: &[String]) -> Result<Self, GlobError> {
         let bad = |glob: &str, reason: String| GlobError { glob: glob.chars().take(80).collect(), reason };
         if patterns.is_empty() {
             return Ok(Self::default());
         }
         if patterns.len() > MAX_PATTERNS {
-            return Err(bad("…", format!("there are {}, and {MAX_PATTERNS} are the most", patterns.len())));
+            return Err(bad("…", format!("{} patterns given, the limit is {MAX_PATTERNS}", patterns.len())));
         }
         let mut set = GlobSetBuilder::new();
         for pattern in patterns {
@@ -43,12 +41,10 @@ impl GlobFilter {
         Ok(Self { set: Some(set) })
     }
 
-    /// Whether everything matches.
     pub fn matches_everything(&self) -> bool {
         self.set.is_none()
     }
 
-    /// Whether this path from the root matches.
     pub fn matches(&self, path: &str) -> bool {
         self.set.as_ref().is_none_or(|set| set.is_match(path))
     }

@@ -1,16 +1,19 @@
-//! The one door to the disk.
+//! The only access to the file system of a repository.
 //!
-//! A [`Tree`] is a folder that was opened once. Everything else is opened beneath that handle, by the kernel's own
-//! rules (`openat2` with "resolve beneath", through cap-std): no comparison of path strings decides what may be read,
-//! and no symbolic link leads out. Only regular files are read, each up to a limit.
+//! A [`Tree`] is a folder that was opened once. Everything else is opened relative to that handle, and the
+//! kernel enforces containment (`openat2` with `RESOLVE_BENEATH`, through cap-std): no comparison of path
+//! strings decides what may be read, and no symbolic link leads out of the tree. Only regular files are read,
+//! each up to a limit.
 //!
-//! [`Tree::walk`] lists a tree on several threads. It honours the `.gitignore` files it finds on its way (none above
-//! the root), leaves out vendored and generated folders, and stops at its [`Limits`]; what it left out is in [`WalkReport`].
+//! [`Tree::walk`] lists a tree on several threads. It honours the `.gitignore` files it finds (none above the
+//! root), skips vendored and generated folders, and stops at its [`Limits`]; [`WalkReport`] records what was
+//! skipped.
 //!
-//! Files are written whole: a new one beside the old is put on the disk and then takes its name. Folders on the way are
-//! opened one by one and without following links, and what is written is written relative to the last of them.
+//! Files are written whole: a new file is synced to disk next to the old one and then renamed over it. Parent
+//! folders are opened one by one without following links, and files are written relative to the last handle.
 //!
-//! [`Tree::protection`] says which paths need more than a plan to be written to. The table of them is in `protection.rs`.
+//! [`Tree::protection`] reports which paths need consent or can never be written. The rules are in
+//! `protection.rs`.
 
 mod budget;
 mod fault_injection;
@@ -46,7 +49,7 @@ use cap_std::fs::{Dir, File, OpenOptions};
 use fault_injection::FaultInjector;
 use protection_check::{AllowedRoot, ProtectedFolder};
 
-/// A folder, and everything beneath it.
+/// A folder and everything below it.
 pub struct Tree {
     dir: Dir,
     path: PathBuf,
@@ -58,18 +61,13 @@ pub struct Tree {
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It does not exist, or lies outside, or the system refuses.
+    /// It does not exist, is outside the tree, or the system denies access.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// A folder, pipe, device or socket.
     #[error("not a regular file")]
     NotAFile,
-    /// Larger than the reader is willing to read.
     #[error("larger than {limit} bytes")]
-    TooLarge {
-        /// The limit.
-        limit: u64,
-    },
+    TooLarge { limit: u64 },
 }
 
 impl Tree {
@@ -77,24 +75,24 @@ impl Tree {
         Self { dir, path, root, protected_folders: OnceLock::new(), faults: FaultInjector::default() }
     }
 
-    /// Where it is: for people, and for programs that are started there. Nothing is opened by this path again.
+    /// The path, for display and as the working directory of programs. Files are never opened through it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The same tree, in which the `n`-th operation (counted from 0) fails. For tests of what happens then.
+    /// Makes the `n`-th operation (counted from 0) fail. For tests.
     #[must_use]
     pub fn failing_at(mut self, n: u64) -> Self {
         self.faults = FaultInjector::failing_at(n);
         self
     }
 
-    /// Whether the operation that was to fail has been reached.
+    /// Whether the injected failure was reached.
     pub fn has_failed(&self) -> bool {
         self.faults.has_fired()
     }
 
-    /// Reads a whole file, given by its path from the root.
+    /// Reads a whole file, given by its path relative to the root.
     pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         self.faults.check()?;
         let mut bytes = Vec::new();
@@ -102,7 +100,8 @@ impl Tree {
         Ok(bytes)
     }
 
-    /// The same, but follows no link, at the end of the path or on the way: what will be written in its place is read so.
+    /// Like [`Tree::read`], but follows no symbolic link in any path component. Used for files that will be
+    /// overwritten, because writes do not follow links either.
     pub fn read_nofollow(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         self.faults.check()?;
         let (folder, name) = self.open_parent(path)?;
@@ -113,7 +112,7 @@ impl Tree {
         Ok(bytes)
     }
 
-    /// Opens a file that is too large to hold, to be read piece by piece. It ends at `limit`, even if it grows meanwhile.
+    /// Opens a file for streaming. Reads end at `limit`, even if the file grows in the meantime.
     pub fn stream(&self, path: &str, limit: u64) -> Result<impl Read + use<>, ReadError> {
         self.faults.check()?;
         let file = self.dir.open_with(path, &read_only())?;
@@ -122,24 +121,24 @@ impl Tree {
     }
 }
 
-/// Opening a pipe must not wait for somebody at its other end.
+/// Non-blocking, because opening a pipe would otherwise wait for a writer.
 fn read_only() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).nonblock(true);
     options
 }
 
-/// Reads a file that has just been opened, if it is a regular one of bearable size.
+/// Reads an open file, if it is a regular file within the limit.
 fn read_file(file: File, limit: u64, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
     let size = readable_size(&file, limit)?;
     bytes.clear();
     bytes.reserve(usize::try_from(size).unwrap_or(0) + 1);
-    // It may grow while it is read.
+    // The file may grow while it is read.
     file.take(limit + 1).read_to_end(bytes)?;
     if bytes.len() as u64 > limit { Err(ReadError::TooLarge { limit }) } else { Ok(()) }
 }
 
-/// The size of a file that has just been opened, if it is a regular one of bearable size.
+/// The size of an open file, if it is a regular file within the limit.
 fn readable_size(file: &File, limit: u64) -> Result<u64, ReadError> {
     let found = file.metadata()?;
     if !found.is_file() {

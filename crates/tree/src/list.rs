@@ -1,33 +1,27 @@
-//! One folder, listed once: names, and what stands behind each.
+//! Lists a single folder.
 
 use std::io;
 
 use crate::{Tree, vendored, walk};
 
-/// A name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FolderEntry {
-    /// The name.
     pub name: String,
-    /// What has this name.
     pub kind: FolderEntryKind,
 }
 
-/// What has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FolderEntryKind {
-    /// A regular file.
     File,
-    /// A folder.
     Folder,
-    /// A symbolic link, wherever it leads.
+    /// A symbolic link, regardless of its target.
     Symlink,
-    /// A pipe, a device, a socket.
+    /// A pipe, device or socket.
     Other,
 }
 
 impl Tree {
-    /// The folders at the top that a walk would enter, sorted. At most `most` entries are looked at.
+    /// The top-level folders that a walk would enter, sorted. At most `most` entries are read.
     pub fn top_level_folders(&self, most: usize) -> io::Result<Vec<String>> {
         let entries = self.entries("", most)?;
         let is_there = |name: &str| entries.iter().any(|entry| entry.name == name);
@@ -38,8 +32,8 @@ impl Tree {
             .collect())
     }
 
-    /// What a folder holds, sorted by name; nothing if there is no such folder. At most `most` entries are looked at: a
-    /// folder of a million files costs no more than that. The root is `""`.
+    /// The entries of a folder, sorted by name; empty if the folder does not exist. At most `most` entries
+    /// are read, so that a folder with a million files stays cheap. The root is `""`.
     pub fn entries(&self, folder: &str, most: usize) -> io::Result<Vec<FolderEntry>> {
         let folder = if folder.is_empty() { "." } else { folder };
         if self.metadata(folder)?.is_none() {

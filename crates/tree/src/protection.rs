@@ -1,21 +1,21 @@
-//! Names that guard what they stand for: the one table of them, and how a path is compared with it.
+//! The table of protected names, and how paths are matched against it.
 //!
-//! A plan may come from text that an attacker wrote. What is listed here turns a file that was written into a program
-//! that runs, an agent that obeys, or a secret that leaks, without anyone looking at it again.
+//! A plan may originate from text written by an attacker. Writing to one of the paths listed here can run a
+//! program, instruct an agent, or leak a secret without further review.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// How well a path is guarded, and why.
+/// The protection of a path, with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protection {
-    /// It is not written to, with consent or without.
+    /// Not writable, even with consent.
     NeverWritable(&'static str),
-    /// Only with consent that names it.
+    /// Writable only with consent for this exact path.
     RequiresConsent(&'static str),
 }
 
 impl Protection {
-    /// Why, as a sentence.
+    /// The reason as a sentence.
     pub fn reason(self) -> String {
         match self {
             Self::NeverWritable(why) => why.to_owned(),
@@ -24,27 +24,25 @@ impl Protection {
     }
 }
 
-/// Who guards a row of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProtectionLevel {
-    /// Version control: nothing here writes to it at all.
+    /// Never written to by anything in this crate.
     VersionControl,
-    /// Our own notes: no plan writes to them.
+    /// The server's own state: plans cannot write to it.
     ServerState,
-    /// A user may agree.
+    /// Writable if the user agrees.
     Consent,
 }
 
-/// What a row's names stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProtectedEntryKind {
-    /// A folder with everything in it, or a file.
+    /// A file, or a folder with everything in it.
     Any,
-    /// Only a file: a folder of this name is an ordinary one.
+    /// Only a file: a folder with this name is not protected.
     File,
 }
 
-/// Names that are guarded for one reason.
+/// Names that are protected for the same reason.
 #[derive(Debug)]
 pub(crate) struct ProtectionRule {
     pub(crate) level: ProtectionLevel,
@@ -64,62 +62,62 @@ impl ProtectionRule {
     }
 }
 
-/// Names are written as [`normalized_components`] gives them. `a/b` is `b` in a folder `a`; `*` stands for any text within a name. What
-/// is never written to comes first, so that it also wins.
+/// Names are in the form that [`normalized_components`] returns. `a/b` is `b` in a folder `a`; `*` matches
+/// any string within a name. Never-writable entries come first, so that they take precedence.
 #[rustfmt::skip] // rows, not columns
 pub(crate) const PROTECTION_RULES: &[ProtectionRule] = &[
-    ProtectionRule { level: ProtectionLevel::VersionControl, kind: ProtectedEntryKind::Any, reason: "it belongs to the version control system, which runs its hooks and believes its configuration", names: &[
+    ProtectionRule { level: ProtectionLevel::VersionControl, kind: ProtectedEntryKind::Any, reason: "it belongs to the version control system, which runs hooks and trusts configuration from it", names: &[
         ".git", ".hg", ".svn", ".jj", ".bzr", ".sl", ".pijul", "_darcs"] },
-    ProtectionRule { level: ProtectionLevel::ServerState, kind: ProtectedEntryKind::Any, reason: "it belongs to this server, which takes plans back by it", names: &[
+    ProtectionRule { level: ProtectionLevel::ServerState, kind: ProtectedEntryKind::Any, reason: "it belongs to this server, which needs it to undo plans", names: &[
         ".fluxway"] },
-    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::Any, reason: "a CI configuration, which runs on other machines with their secrets", names: &[
+    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::Any, reason: "a CI configuration, which runs on other machines with access to secrets", names: &[
         ".github", ".gitlab", ".gitlab-ci*.yml", ".gitlab-ci*.yaml", ".circleci", ".travis.yml", ".travis.yaml", "jenkinsfile*", ".buildkite", ".drone.yml", ".drone.yaml", ".drone.star",
         ".cirrus.yml", ".cirrus.star", "azure-pipelines*.yml", "azure-pipelines*.yaml", ".azure-pipelines", ".azuredevops", "bitbucket-pipelines.yml", "appveyor.yml", ".appveyor.yml",
         ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml", ".forgejo", ".gitea", ".semaphore", ".teamcity", ".tekton", ".harness", "buildspec.yml", "buildspec.yaml",
         "cloudbuild.yaml", "cloudbuild.yml", "codefresh.yml", "wercker.yml", ".readthedocs.yml", ".readthedocs.yaml", "renovate.json", "renovate.json5", ".renovaterc*"] },
-    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::Any, reason: "a hook, which runs on the next commit, checkout or change of folder", names: &[
+    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::Any, reason: "a hook, which runs on the next commit, checkout or directory change", names: &[
         ".husky", ".huskyrc*", ".githooks", ".pre-commit-config.yaml", ".pre-commit-config.yml", ".pre-commit-hooks.yaml", "lefthook*.yml", "lefthook*.yaml", "lefthook*.toml", "lefthook*.json",
         ".lefthook", ".lefthook*.yml", ".lefthook*.yaml", ".lefthook*.toml", ".lefthook*.json", ".lintstagedrc*", "lint-staged.config.*", ".simple-git-hooks*", "simple-git-hooks.*", ".overcommit.yml",
         ".git-hooks", ".captain", "captainhook.json", "grumphp.yml", ".gitconfig", ".gitattributes", ".gitmodules", ".lfsconfig",
         ".envrc", ".envrc.local", ".direnv", ".mise", ".mise*.toml", "mise*.toml", ".rtx.toml", ".tool-versions", ".autoenv*", ".flox", "devbox.json", "devenv.nix", "devenv.yaml", "flake.nix", "shell.nix"] },
-    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::Any, reason: "a configuration of an editor, which runs its tasks, servers and plugins when the folder is opened", names: &[
+    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::Any, reason: "an editor configuration, which can run tasks, servers and plugins when the folder is opened", names: &[
         ".vscode", ".vscode-server", ".vscode-insiders", "code/user", "code - insiders/user", "*.code-workspace", ".idea", ".run", ".fleet", ".vs", ".zed", "zed/settings.json", "zed/tasks.json", ".nova", ".helix", ".theia", "*.sublime-project",
         ".project", ".settings", ".devcontainer", ".devcontainer.json", ".gitpod*", ".replit", "replit.nix", ".idx", ".codesandbox", ".stackblitzrc",
         ".vimrc", "_vimrc", ".gvimrc", ".nvimrc", ".exrc", "_exrc", ".nvim.lua", ".nvim", ".vim", ".lvimrc", ".local.vimrc", ".vimspector.json", ".lazy.lua", ".neoconf.json", ".luarc.json", ".luarc.jsonc", ".ycm_extra_conf.py",
         ".emacs", ".emacs.d", ".dir-locals.el", ".dir-locals-2.el", ".kakrc"] },
-    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::Any, reason: "a configuration or an instruction of an agent, which obeys it and starts the servers that it names", names: &[
+    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::Any, reason: "an agent's configuration or instructions, which the agent follows, starting any servers listed there", names: &[
         ".mcp.json", ".mcp", "mcp.json", "mcp_config.json", "mcp-config.json", "mcp_settings.json", "cline_mcp_settings.json", "claude_desktop_config.json",
         ".claude", ".claude.json", ".claude-plugin", "claude.md", "claude.local.md", ".cursor", ".cursor-plugin", ".cursorrules", ".cursorignore", ".copilot", "copilot-instructions.md", ".codex", ".codex-plugin",
         "agents.md", "agents.override.md", "agents.local.md", "agent.md", ".agents", ".agent", "gemini.md", ".gemini", "gemini-extension.json", ".antigravity", "qwen.md", ".qwen", "opencode.json", "opencode.jsonc", ".opencode", "opencode.md",
         "crush.json", ".crush.json", ".crush", "crush.md", ".devin", ".codeium", ".windsurf", ".windsurfrules", ".junie", ".cline", ".clinerules", ".kiro", ".amazonq", ".amp", "amp/settings.json", "amp/settings.jsonc",
         "kilo.json", "kilo.jsonc", ".kilo", ".kilocode", ".kilocodemodes", ".roo", ".roomodes", ".roorules*", ".zoo", ".continue", ".continuerc.json", ".continuerules", ".aider*", ".goose", ".goosehints", "goose/config.yaml", "goose/config/config.yaml",
         ".trae", ".augment", ".augment-guidelines", ".openhands", ".openhands_instructions", ".rules", "warp.md", ".warp", ".factory", ".zencoder", ".tabnine", ".firebender", "firebender.json", ".serena", ".plandex", ".sourcegraph", ".sweep", "replit.md"] },
-    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::Any, reason: "a file for secrets, or one that a shell or a package manager believes", names: &[
+    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::Any, reason: "a file that holds secrets, or that a shell or package manager trusts", names: &[
         ".env", ".env.*", ".env-*", ".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn", ".pnpmfile.cjs", ".pnpmfile.mjs", ".pnpmfile.js", "pnpm-workspace.yaml", "bunfig.toml", ".bunfig.toml", ".pypirc", ".pip", "pip.conf", ".condarc", ".netrc", "_netrc", ".git-credentials",
         ".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".config", ".local", "application support", ".cargo", ".m2", ".mvn", ".gem", ".gemrc", ".bundle", ".terraformrc", ".terraform.d", ".curlrc", ".wgetrc",
         ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".login", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".inputrc", ".tmux.conf", ".screenrc", ".xinitrc", ".xprofile",
         ".htaccess", ".user.ini"] },
-    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::File, reason: "a file that a build, an installation or a task runner runs", names: &[
+    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::File, reason: "a file that a build, installation or task runner executes", names: &[
         "makefile", "gnumakefile", "bsdmakefile", "makefile.*", "*.mk", "justfile", ".justfile", "*.just", "taskfile.yml", "taskfile.yaml", "taskfile.dist.yml", "taskfile.dist.yaml", "rakefile", "rakefile.rb", "*.rake",
         "sconstruct", "dodo.py", "fabfile.py", "gulpfile.*", "gruntfile.*", "jakefile", "jakefile.*", "build.rs", "setup.py", "setup.cfg", "hatch_build.py", "pdm_build.py", "hatch.toml", "pdm.toml", "poetry.toml",
         "binding.gyp", "*.gypi", "package.json5", "package.yaml", "gradlew", "gradlew.bat", "gradle-wrapper.properties", "init.gradle", "init.gradle.kts", "mvnw", "mvnw.cmd"] },
-    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::File, reason: "a file from which an interpreter, a test runner or a checker loads code by itself", names: &[
+    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::File, reason: "a file from which an interpreter, test runner or linter loads code automatically", names: &[
         "conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", "noxfile.py", "tox.ini", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", ".pdbrc", ".pdbrc.py", ".pythonrc", ".pythonrc.py", ".pythonstartup",
         ".pylintrc", "pylintrc", ".pylintrc.toml", "pylintrc.toml", "mypy.ini", ".mypy.ini", ".flake8", ".coveragerc", ".mocharc.*", ".eslintrc", ".eslintrc.*", "eslint.config.*", ".prettierrc", ".prettierrc.*", "prettier.config.*",
         ".irbrc", ".pryrc", ".rspec", ".rprofile", ".renviron", ".gdbinit", ".lldbinit", ".psqlrc", ".sqliterc"] },
-    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::File, reason: "a file by which git takes a folder for a repository with hooks and a configuration of its own", names: &[
+    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::File, reason: "a file that makes git treat a folder as a repository with hooks and configuration", names: &[
         "head", "commondir", "gitdir"] },
-    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::File, reason: "a lock file, which a package manager writes and believes", names: &[
+    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::File, reason: "a lock file, which a package manager writes and trusts", names: &[
         "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb", "deno.lock", "uv.lock", "poetry.lock", "pdm.lock", "pylock*.toml", "pixi.lock", "pipfile.lock", "cargo.lock", "composer.lock", "gemfile.lock", "go.sum", "mix.lock", "flake.lock", "devbox.lock"] },
-    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::Any, reason: "code that came from elsewhere, or was made by a program, and runs without being read", names: &[
+    ProtectionRule { level: ProtectionLevel::Consent, kind: ProtectedEntryKind::Any, reason: "third-party or generated code, which runs without being reviewed", names: &[
         "node_modules", "bower_components", "jspm_packages", "site-packages", "__pypackages__", "__pycache__", ".venv", "venv", ".virtualenv", ".tox", ".nox", ".eggs", "vendor", "third_party", "dist", ".next", ".svelte-kit", ".nuxt", ".turbo", ".parcel-cache", ".gradle", ".terraform"] },
 ];
 
-/// Names that look guarded and are not: what they hold is meant to be read by everyone.
+/// Exceptions: example files contain no secrets and are meant to be published.
 const UNPROTECTED_EXAMPLES: &[&str] =
     &[".env.example", ".env.*.example", ".env.sample", ".env.template", ".env-example"];
 
-/// Names that git runs in a folder for hooks.
+/// File names that git runs in a hooks folder.
 pub(crate) const GIT_HOOK_NAMES: &[&str] = &[
     "applypatch-msg",
     "commit-msg",
@@ -151,8 +149,8 @@ pub(crate) const GIT_HOOK_NAMES: &[&str] = &[
     "update",
 ];
 
-/// Whether a path is guarded by its names alone. `above` is the name of the folder that the path begins in: it is not
-/// judged itself, but says what `b` of `a/b` is. The last part is a file if `is_file`.
+/// Finds the rule that protects a path by its names only. `above` is the name of the folder that contains
+/// `path`: it is not checked itself, but is needed to match `a/b`. The last component is a file if `is_file`.
 pub(crate) fn find_rule_by_name(above: &str, path: &str, is_file: bool) -> Option<&'static ProtectionRule> {
     let mut parts = normalized_components(above);
     let begin = parts.len();
@@ -162,7 +160,7 @@ pub(crate) fn find_rule_by_name(above: &str, path: &str, is_file: bool) -> Optio
         .find(|row| row.names.iter().any(|name| row.matches_pattern(name, &parts, begin, is_file)))
 }
 
-/// Whether a name on a path is one of a version control system.
+/// Whether a path component is a name of a version control system.
 pub(crate) fn contains_version_control_name(path: &str) -> bool {
     let parts = normalized_components(path);
     let rows = PROTECTION_RULES.iter().filter(|row| row.level == ProtectionLevel::VersionControl);
@@ -182,7 +180,7 @@ impl ProtectionRule {
     }
 }
 
-/// The names of folders that are guarded wherever they are.
+/// Names of folders that are protected at any depth.
 pub(crate) fn protected_folder_names() -> impl Iterator<Item = (&'static str, &'static ProtectionRule)> {
     let plain = |name: &&str| !name.contains(['*', '/']);
     let rows = PROTECTION_RULES.iter().filter(|row| row.kind == ProtectedEntryKind::Any);
@@ -202,8 +200,8 @@ fn matches_wildcard(part: &str, pattern: &str) -> bool {
     }
 }
 
-/// Whether a name is of the kind that old Windows programs use in place of a longer one: `git~1` for `.git`, or two
-/// letters and a number where several names begin alike.
+/// Whether a name is the Windows 8.3 short name of `pattern`: `git~1` for `.git`, or two letters and a hash
+/// if several names begin alike.
 fn is_short_file_name_of(part: &str, pattern: &str) -> bool {
     let Some((stem, rest)) = part.split_once('~') else { return false };
     let number = rest.split('.').next().unwrap_or_default();
@@ -217,12 +215,12 @@ fn is_short_file_name_of(part: &str, pattern: &str) -> bool {
     !long.is_empty() && (long.chars().take(6).eq(stem.chars()) || is_hashed && begins(2))
 }
 
-/// The parts of a path, written as any disk might take them: some do not tell `.GIT` from `.git`, nor one Unicode form
-/// from another, nor `.git ` or `.git.`; some do not see certain characters at all; and some take what follows a colon
-/// for a stream of the same file.
+/// The components of a path, normalized for the most permissive file systems: some do not distinguish `.GIT`
+/// from `.git`, Unicode normalization forms, or `.git ` and `.git.` from `.git`; some ignore certain
+/// characters; and some treat what follows a colon as a stream of the same file.
 pub fn normalized_components(path: &str) -> Vec<String> {
     let seen = path.nfkc().filter(|c| !is_ignorable(*c)).collect::<String>();
-    // Upper case first: there are more small letters than large ones that are the same.
+    // Upper case first: several lower-case letters can map to the same upper-case one.
     let plain: String = seen.to_uppercase().to_lowercase().nfkc().collect();
     let part = |part: &str| {
         let name = part.split(':').next().unwrap_or_default();
@@ -231,7 +229,7 @@ pub fn normalized_components(path: &str) -> Vec<String> {
     plain.split(['/', '\\']).map(part).filter(|part| !part.is_empty()).collect()
 }
 
-/// Code points that are not shown by default, and that some disks leave out when they compare names.
+/// Default-ignorable code points, which some file systems skip when comparing names.
 fn is_ignorable(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -1,7 +1,7 @@
-//! Whether a path is guarded, judged from the folder that was allowed down, by its names and by what stands on the disk.
+//! Checks whether a path is protected, starting at the allowed folder, by names and by the folders on disk.
 //!
-//! Names do not say everything: a guarded folder may be mounted under another name, a repository may keep its data or its
-//! hooks in a folder of any name.
+//! Names are not enough: a protected folder may be mounted under another name, and a repository may store its
+//! data or hooks in a folder with any name.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -14,22 +14,21 @@ use crate::protection::{
 };
 use crate::{Tree, gitconfig, read_only};
 
-/// The allowed folder that a tree lies in, and the way from there.
+/// The allowed folder that contains a tree, and the path from there to the tree.
 pub(crate) struct AllowedRoot {
     dir: Dir,
     path: PathBuf,
     subpath: String,
 }
 
-/// A guarded folder that exists.
+/// An existing protected folder.
 pub(crate) type ProtectedFolder = (FileId, &'static ProtectionRule);
 
 const HOOKS_PATH_PROTECTION: Protection =
-    Protection::RequiresConsent("in the folder that `core.hooksPath` names, from which git runs hooks");
+    Protection::RequiresConsent("in the folder set by `core.hooksPath`, from which git runs hooks");
 const GIT_DIR_PROTECTION: Protection =
-    Protection::NeverWritable("it belongs to a git repository that has another name than `.git`");
+    Protection::NeverWritable("it is inside a git directory that is not named `.git`");
 
-/// How many folders of a version control system are looked at.
 const MAX_VERSION_CONTROL_FOLDERS: usize = 512;
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
@@ -38,17 +37,17 @@ impl AllowedRoot {
         Self { dir, path, subpath }
     }
 
-    /// Its own name is not judged, but what stands in it may be guarded because of it.
+    /// The folder's name. It is not checked itself, but patterns such as `a/b` need it.
     fn name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
     }
 
-    /// The folders on a path, the base first, as far as they are there and no links.
+    /// Opens the folders along a path, root first, up to the first that is missing or a link.
     fn open_folders_along(&self, path: &str) -> io::Result<Vec<(String, Dir)>> {
         let mut folders = vec![(String::new(), self.dir.try_clone()?)];
         for name in path.split('/').filter(|name| !name.is_empty()) {
             let Some((above, dir)) = folders.last() else { break };
-            // What is not there is not guarded, and a link is refused by whoever writes.
+            // A missing folder is not protected, and writes refuse links.
             let Ok(next) = open_folder_nofollow(dir, name) else { break };
             let path = join_path(above, name);
             folders.push((path, next));
@@ -56,7 +55,7 @@ impl AllowedRoot {
         Ok(folders)
     }
 
-    /// The folders, from the base, in which the repository at a folder has hooks.
+    /// The hooks folders, relative to the root, of the repository at `top`.
     fn hook_folders(&self, top: &str, dir: &Dir) -> Vec<String> {
         let configs = match dir.symlink_metadata(".git") {
             Ok(found) if found.is_file() => self.linked_git_configs(top),
@@ -70,8 +69,8 @@ impl AllowedRoot {
             .collect()
     }
 
-    /// The configurations of a repository whose `.git` is a file that says where its data is: of a worktree, a submodule,
-    /// or one that was made so.
+    /// The config files of a repository whose `.git` is a file that points to its data: a worktree, a
+    /// submodule, or one created with `--separate-git-dir`.
     fn linked_git_configs(&self, top: &str) -> Vec<String> {
         let named = self.read_text(&join_path(top, ".git")).and_then(|text| {
             let named = text.lines().find_map(|line| line.strip_prefix("gitdir:"))?.trim().to_owned();
@@ -85,7 +84,8 @@ impl AllowedRoot {
         own.into_iter().chain(common.map(|common| join_path(&common, "config"))).collect()
     }
 
-    /// A path that is written from a folder of ours, or from the root of the disk, as a path from the base.
+    /// Resolves an absolute path, or one relative to `from`, to a path relative to the root; `None` if it is
+    /// outside.
     fn resolve_inside(&self, from: &str, path: &str) -> Option<String> {
         let whole = match path.strip_prefix('/') {
             Some(_) => Path::new(path).strip_prefix(&self.path).ok()?.to_str()?.to_owned(),
@@ -112,7 +112,7 @@ impl AllowedRoot {
 }
 
 impl Tree {
-    /// Whether writing to a path needs more than a plan. Judged from the allowed folder that holds this tree down.
+    /// The protection of a path, if any, checked from the allowed folder down to the path.
     pub fn protection(&self, path: &str) -> io::Result<Option<Protection>> {
         self.faults.check()?;
         let whole = join_path(&self.root.subpath, path);
@@ -120,7 +120,7 @@ impl Tree {
         self.check_protection(&whole, folder, true)
     }
 
-    /// Whether this tree is, or lies in, what is guarded.
+    /// The protection of the tree itself: whether it is, or is inside, a protected folder.
     pub(crate) fn own_protection(&self) -> io::Result<Option<Protection>> {
         self.check_protection(&self.root.subpath, &self.root.subpath, false)
     }
@@ -135,7 +135,7 @@ impl Tree {
         Ok(if matches!(on_disk, Some(Protection::NeverWritable(_))) { on_disk } else { by_name.or(on_disk) })
     }
 
-    /// What the folders on a path are, whatever they are called.
+    /// Checks the identity of the folders along a path, regardless of their names.
     fn protection_on_disk(&self, whole: &str, folder: &str) -> io::Result<Option<Protection>> {
         let folders = self.root.open_folders_along(folder)?;
         let mut found = None;
@@ -144,7 +144,7 @@ impl Tree {
             if is_git_dir(dir) {
                 return Ok(Some(GIT_DIR_PROTECTION));
             }
-            // The base was allowed; what is in it is judged.
+            // The root itself was allowed explicitly; only folders below it are checked.
             let known = if at > 0 { self.protected_folders() } else { &[] };
             match known.iter().find(|(known, _)| *known == ids[at]).map(|(_, row)| row.protection()) {
                 Some(Protection::NeverWritable(why)) => return Ok(Some(Protection::NeverWritable(why))),
@@ -159,11 +159,11 @@ impl Tree {
         Ok(found)
     }
 
-    /// Whether a path lies in a folder for hooks: by its names, or by a folder on its way.
+    /// Whether a path is inside a hooks folder, by name or by the identity of a parent folder.
     fn is_in_hook_folder(&self, whole: &str, hooks: &str, top: &str, ids: &[FileId]) -> bool {
         let (whole, hooks_names) = (normalized_components(whole), normalized_components(hooks));
         if normalized_components(top).starts_with(&hooks_names) {
-            // The whole repository lies there; only what git runs is meant.
+            // The hooks folder contains the whole repository; only files with hook names are protected.
             return whole.len() == hooks_names.len() + 1
                 && whole.starts_with(&hooks_names)
                 && whole.last().is_some_and(|name| GIT_HOOK_NAMES.contains(&name.as_str()));
@@ -172,7 +172,8 @@ impl Tree {
         whole.starts_with(&hooks_names) || real.is_some_and(|real| ids.iter().skip(1).any(|id| *id == real))
     }
 
-    /// Guarded folders that stand in the allowed folder or in this one, and those of the version control system in them.
+    /// Protected folders in the allowed folder and in the tree, including all subfolders of version control
+    /// folders.
     pub(crate) fn protected_folders(&self) -> &[ProtectedFolder] {
         self.protected_folders.get_or_init(|| {
             let mut known = Vec::new();
@@ -191,7 +192,7 @@ impl Tree {
         })
     }
 
-    /// Whether a folder is one of the version control system, whatever it is called.
+    /// Whether a folder belongs to a version control system, regardless of its name.
     pub(crate) fn is_version_control_folder(&self, folder: FileId) -> bool {
         self.protected_folders()
             .iter()
@@ -199,7 +200,7 @@ impl Tree {
     }
 }
 
-/// Notes a folder and those in it, breadth first, so that what is near the top is never left out.
+/// Collects a folder and its subfolders, breadth first, so that the limit drops only the deepest ones.
 fn collect_nested_folders(top: &Dir, row: &'static ProtectionRule, known: &mut Vec<ProtectedFolder>) {
     let Ok(top) = top.try_clone() else { return };
     let mut open = std::collections::VecDeque::from([top]);
@@ -208,7 +209,7 @@ fn collect_nested_folders(top: &Dir, row: &'static ProtectionRule, known: &mut V
         known.extend(file_id(&dir).ok().map(|id| (id, row)));
         for entry in dir.entries().into_iter().flatten().flatten() {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            // Objects are many, and nothing runs them.
+            // The object store has many folders, and nothing in it is executed.
             if seen < MAX_VERSION_CONTROL_FOLDERS && is_folder && entry.file_name() != "objects" {
                 seen += 1;
                 open.extend(
@@ -219,7 +220,7 @@ fn collect_nested_folders(top: &Dir, row: &'static ProtectionRule, known: &mut V
     }
 }
 
-/// Whether a folder holds the data of a git repository, under whatever name: git runs hooks and programs from it.
+/// Whether a folder is a git directory, regardless of its name: git runs hooks and programs configured in it.
 pub(crate) fn is_git_dir(dir: &Dir) -> bool {
     let is_folder = |name: &str| dir.metadata(name).is_ok_and(|found| found.is_dir());
     let is_there = |name: &str| dir.symlink_metadata(name).is_ok();

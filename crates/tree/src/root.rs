@@ -1,6 +1,6 @@
-//! Which folders may be opened at all.
+//! Decides which folders may be opened.
 
-#![expect(clippy::disallowed_methods, reason = "this is the door: names become handles here")]
+#![expect(clippy::disallowed_methods, reason = "the entry point: paths are turned into handles here")]
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -14,65 +14,35 @@ use crate::nofollow::open_folder_nofollow;
 use crate::protection::{self, ProtectionLevel, ProtectionRule};
 use crate::protection_check::{AllowedRoot, is_git_dir};
 
-/// The folders that were allowed at start, with every link in their paths resolved.
+/// The folders that were allowed at startup, with all links in their paths resolved.
 #[derive(Clone, Debug)]
 pub struct Roots(Arc<[PathBuf]>);
 
-/// The longest path that is looked at.
 const MAX_PATH_BYTES: usize = 4096;
 
-/// Why a folder is not opened.
+/// Why a folder cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RootError {
-    /// Nothing is allowed at all.
     #[error(
-        "there is no folder to work in: this server was started in `{started_in}`, which is no project, and none was named; \
-         pass `--root DIR` (or set FLUXWAY_ROOT) where it is started or registered"
+        "no folder to work in: the server was started in `{started_in}`, which is not a project, and no root was given; \
+         pass `--root DIR` or set FLUXWAY_ROOT where the server is started or registered"
     )]
-    NoRoot {
-        /// The working directory.
-        started_in: String,
-    },
-    /// It lies outside the allowed folders.
-    #[error("`{path}` is not inside a folder that this server may read; it may read {}", allowed.join(", "))]
-    NotAllowed {
-        /// What was asked for.
-        path: String,
-        /// What could have been.
-        allowed: Vec<String>,
-    },
-    /// It is guarded: what is in it is not for tools.
-    #[error("`{path}` is guarded and is not opened: {reason}; name another folder")]
-    Protected {
-        /// What was asked for.
-        path: String,
-        /// Why.
-        reason: String,
-    },
-    /// There is no such folder.
-    #[error("there is no folder `{path}`")]
-    Missing {
-        /// What was asked for.
-        path: String,
-    },
-    /// It is a file.
+    NoRoot { started_in: String },
+    #[error("`{path}` is outside the allowed folders; allowed: {}", allowed.join(", "))]
+    NotAllowed { path: String, allowed: Vec<String> },
+    /// It is protected: tools must not access its contents.
+    #[error("`{path}` is protected and cannot be opened: {reason}; choose another folder")]
+    Protected { path: String, reason: String },
+    #[error("folder `{path}` does not exist")]
+    Missing { path: String },
     #[error("`{path}` is not a folder")]
-    NotAFolder {
-        /// What was asked for.
-        path: String,
-    },
-    /// The system refuses.
+    NotAFolder { path: String },
     #[error("the folder `{path}` cannot be read: {reason}")]
-    Unreadable {
-        /// What was asked for.
-        path: String,
-        /// What the system says.
-        reason: String,
-    },
+    Unreadable { path: String, reason: String },
 }
 
 impl Roots {
-    /// These folders and everything beneath them. They must be canonical.
+    /// Allows these folders and everything below them. They must be canonical.
     pub fn new(folders: Arc<[PathBuf]>) -> Self {
         Self(folders)
     }
@@ -85,7 +55,7 @@ impl Roots {
             allowed: self.0.iter().map(|root| root.display().to_string()).collect(),
         };
         let first = self.0.first().ok_or_else(no_root_error)?;
-        // No shell is here to know what `~` is, and no path is that long.
+        // There is no shell to expand `~`, and valid paths are shorter than the limit.
         let is_strange =
             wanted.starts_with(['~', '\\']) || wanted.starts_with("file:") || wanted.contains('\0');
         if wanted.is_empty() || wanted.len() > MAX_PATH_BYTES || is_strange {
@@ -93,7 +63,7 @@ impl Roots {
         }
         let absolute = first.join(wanted);
         let (root, inside) = self.resolve(&absolute).map_err(|error| match error.kind() {
-            // What lies outside is not even said to be missing.
+            // Do not reveal whether a path outside the allowed folders exists.
             _ if !self.would_contain(&absolute) => not_allowed(),
             _ => to_root_error(path(), &error),
         })?;
@@ -106,28 +76,28 @@ impl Roots {
         }
     }
 
-    /// The way to a tree from the root that holds it; nothing for a tree from elsewhere.
+    /// The path of a tree relative to the root that contains it; `None` for a tree outside the roots.
     pub fn relative_path_to(&self, tree: &Tree) -> Option<String> {
         let way = self.0.iter().find_map(|root| tree.path().strip_prefix(root).ok())?;
         way.to_str().map(str::to_owned)
     }
 
-    /// The root that holds this path once all links are resolved, and the way from there.
+    /// The root that contains this path after resolving links, and the path relative to it.
     fn resolve(&self, path: &Path) -> io::Result<(Option<&Path>, Option<PathBuf>)> {
         let real = path.canonicalize()?;
-        // Of folders in one another, the inner one was allowed by name: it is judged from there.
+        // Of nested roots, use the innermost: it was allowed explicitly, so protection is checked from there.
         let holders = self.0.iter().filter(|root| real.strip_prefix(root).is_ok());
         let holder = holders.max_by_key(|root| root.as_os_str().len());
         let inside = holder.and_then(|root| real.strip_prefix(root).ok()).map(Path::to_path_buf);
         Ok((holder.map(PathBuf::as_path), inside))
     }
 
-    /// Whether a path that does not exist would be inside if it did.
+    /// Whether a path that does not exist would be inside a root.
     fn would_contain(&self, path: &Path) -> bool {
         let climbs = path.components().any(|part| part == Component::ParentDir);
         let holder = self.0.iter().find_map(|root| Some((root, path.strip_prefix(root).ok()?)));
         let Some((root, inside)) = holder.filter(|_| !climbs) else { return false };
-        // The kernel tells whether a link on the way leads out, before it looks for what is behind it.
+        // The kernel detects a link that leads out before it looks up what is behind it.
         match Dir::open_ambient_dir(root, ambient_authority()).and_then(|dir| dir.open_dir(inside)) {
             Ok(_) => true,
             Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
@@ -135,23 +105,24 @@ impl Roots {
     }
 }
 
-/// Opens a folder in an allowed one. All links were resolved, so there are none; whoever puts one there now is not followed.
+/// Opens a folder inside an allowed one. All links were resolved before, so a link found now was just created
+/// and is not followed.
 fn open_beneath(root: &Path, inside: &Path) -> io::Result<Tree> {
     let base = Dir::open_ambient_dir(root, ambient_authority())?;
     let (mut dir, mut path) = (base.try_clone()?, root.to_path_buf());
     for name in inside {
-        let name_text = name.to_str().ok_or_else(|| io::Error::other("its name is not Unicode"))?;
+        let name_text = name.to_str().ok_or_else(|| io::Error::other("its name is not valid Unicode"))?;
         dir = open_folder_nofollow(&dir, name_text)?;
         path.push(name);
     }
-    // A folder that can be opened but not listed is found out here, not in the middle of a walk.
+    // Detect a folder that can be opened but not listed here, and not in the middle of a walk.
     dir.entries()?;
     let way = inside.to_string_lossy().into_owned();
     Ok(Tree::new(dir, path, AllowedRoot::new(base, root.to_path_buf(), way)))
 }
 
-/// Whether a folder may be allowed at start: it must not be guarded itself, nor lie in a folder of a version control system.
-/// What lies above it is not judged otherwise: worktrees live in folders of agents.
+/// Whether a folder may be allowed at startup: it must not be protected itself, nor be inside a version
+/// control folder. Other protected parents are fine, because agents keep worktrees in their own folders.
 pub fn check_root(path: &Path) -> Result<(), RootError> {
     let guarded = |row: &ProtectionRule| {
         Err(RootError::Protected { path: path.display().to_string(), reason: row.protection().reason() })
@@ -167,14 +138,14 @@ pub fn check_root(path: &Path) -> Result<(), RootError> {
     }
     match Dir::open_ambient_dir(&real, ambient_authority()) {
         Ok(dir) if is_git_dir(&dir) => guarded(&protection::PROTECTION_RULES[0]),
-        // Whether it is there, and a folder, is asked elsewhere.
+        // Whether it exists and is a folder is checked elsewhere.
         _ => Ok(()),
     }
 }
 
 impl Tree {
-    /// Opens a folder that nobody has to allow. For programs that were given it by their own user. Paths are judged from
-    /// this folder down.
+    /// Opens a folder without checking the allowed roots, for command-line programs whose user named it.
+    /// Protection is checked from this folder down.
     pub fn open(path: &Path) -> Result<Self, RootError> {
         let name = path.display().to_string();
         let real = path.canonicalize().map_err(|error| to_root_error(name.clone(), &error))?;
@@ -185,7 +156,6 @@ impl Tree {
     }
 }
 
-/// No folder was named, and the working directory was not taken for one.
 fn no_root_error() -> RootError {
     let started_in = std::env::current_dir().unwrap_or_default();
     RootError::NoRoot { started_in: started_in.display().to_string() }

@@ -1,11 +1,11 @@
-//! What two lists of folders have in common.
+//! Intersection of two lists of folders.
 
 #![expect(clippy::disallowed_methods, reason = "links are resolved before folders are compared")]
 
 use std::path::{Path, PathBuf};
 
-/// The folders that lie in both lists: of two, one of which holds the other, the inner one. The first list must be
-/// canonical; folders of the second that are not there hold nothing.
+/// The folders covered by both lists; for nested folders, the inner one. The first list must be canonical;
+/// missing folders in the second list are ignored.
 pub fn intersect_roots(allowed: &[PathBuf], wanted: &[PathBuf]) -> Vec<PathBuf> {
     let mut both: Vec<PathBuf> = Vec::new();
     for wanted in wanted.iter().filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_dir()) {
@@ -41,7 +41,7 @@ mod tests {
             (vec!["a/b"], vec!["a"], vec!["a/b"]),
             (vec!["a", "c"], vec!["."], vec!["a", "c"]),
             (vec!["."], vec!["c", "a", "c"], vec!["c", "a"]),
-            // A name that begins alike is another folder.
+            // A common name prefix does not make it the same folder.
             (vec!["a"], vec!["ab"], vec![]),
             (vec!["a"], vec!["link"], vec!["a/b"]),
             (vec!["a"], vec!["a/../c", "gone", "file"], vec![]),

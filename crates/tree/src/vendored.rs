@@ -1,6 +1,6 @@
-//! Folders whose contents somebody else wrote, or a program did.
+//! Recognizes folders with third-party or generated content.
 
-/// Always, wherever they are.
+/// Skipped everywhere.
 const VENDORED_NAMES: &[&str] = &[
     "node_modules",
     "bower_components",
@@ -17,7 +17,7 @@ const VENDORED_NAMES: &[&str] = &[
     "storybook-static",
 ];
 
-/// Only beside a file that says who makes them.
+/// Skipped only next to a file of the tool that generates them.
 const GENERATED_NAMES_BY_MARKER: &[(&str, &[&str])] = &[
     ("target", &["Cargo.toml", "pom.xml"]),
     ("build", &["build.gradle", "build.gradle.kts", "CMakeLists.txt", "setup.py"]),
@@ -28,10 +28,9 @@ const GENERATED_NAMES_BY_MARKER: &[(&str, &[&str])] = &[
     ("coverage", &["package.json", "pyproject.toml", "Gemfile"]),
 ];
 
-/// With this file inside: a virtual environment.
 const VIRTUAL_ENV_MARKER: &str = "pyvenv.cfg";
 
-/// Whether a folder of this name, among these siblings, is left out.
+/// Whether a folder with this name and these siblings is skipped.
 pub(crate) fn is_vendored_name(name: &str, siblings: impl Fn(&str) -> bool) -> bool {
     // Hidden folders belong to tools: .git, .venv, .next, .svelte-kit …
     name.starts_with('.')
@@ -41,7 +40,6 @@ pub(crate) fn is_vendored_name(name: &str, siblings: impl Fn(&str) -> bool) -> b
             .any(|(folder, makers)| *folder == name && makers.iter().any(|maker| siblings(maker)))
 }
 
-/// Whether a folder that holds these names is left out.
 pub(crate) fn is_virtual_env(has: impl Fn(&str) -> bool) -> bool {
     has(VIRTUAL_ENV_MARKER)
 }

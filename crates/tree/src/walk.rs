@@ -1,4 +1,4 @@
-//! Listing a tree, on several threads.
+//! Walks a tree on several threads.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,16 +11,14 @@ use cap_std::fs::{Dir, DirEntry, FileType};
 use crate::gitignore::IgnoreRules;
 use crate::{ReadError, Tree, WorkBudget, read_file, read_only, vendored};
 
-/// Where a walk stops.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How many files it sees.
     pub files: u64,
-    /// How many bytes are read from them, all together.
+    /// Bytes read in total.
     pub bytes: u64,
-    /// How many bytes are read from one.
+    /// Bytes read from a single file.
     pub file_bytes: u64,
-    /// How many folders deep it goes.
+    /// Nesting of folders.
     pub depth: usize,
 }
 
@@ -30,23 +28,17 @@ impl Default for Limits {
     }
 }
 
-/// The limit that ended a walk early.
+/// A limit that ended a walk early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LimitHit {
-    /// Too many files.
     Files,
-    /// Too many bytes.
     Bytes,
-    /// Folders nested too deep.
     Depth,
-    /// The time was up.
     Time,
-    /// Nobody waits any more.
     Cancelled,
 }
 
 impl LimitHit {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Files => "files",
@@ -58,77 +50,67 @@ impl LimitHit {
     }
 }
 
-/// Something on the way that was not read.
+/// A path that was not read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SkippedPath {
-    /// Its path from the root, as far as it can be written.
+    /// Path relative to the root, converted lossily to Unicode.
     pub path: String,
-    /// Why.
     pub reason: SkipReason,
 }
 
-/// Why something was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SkipReason {
-    /// The system refuses.
     Unreadable,
     /// Larger than [`Limits::file_bytes`].
     TooLarge,
-    /// A pipe, a device, a socket.
+    /// A pipe, device or socket.
     NotRegularFile,
-    /// A name that is not Unicode.
     NonUnicodeName,
 }
 
 impl SkipReason {
-    /// For people.
     pub fn message(self) -> &'static str {
         match self {
             Self::Unreadable => "cannot be read",
-            Self::TooLarge => "is too large to be read",
+            Self::TooLarge => "is too large to read",
             Self::NotRegularFile => "is not a regular file",
-            Self::NonUnicodeName => "has a name that is not Unicode",
+            Self::NonUnicodeName => "has a name that is not valid Unicode",
         }
     }
 }
 
-/// What a walk came to.
 pub struct WalkReport<V> {
-    /// The visitors, one for each thread.
+    /// One visitor per thread.
     pub visitors: Vec<V>,
-    /// Regular files that were seen.
     pub files: u64,
-    /// Folders that were entered, the root left out.
+    /// Folders entered, not counting the root.
     pub directories: u64,
-    /// Why it ended early, if it did.
     pub limits_hit: BTreeSet<LimitHit>,
-    /// What could not be read: at most a hundred.
+    /// Paths that could not be read, at most 100.
     pub skipped: Vec<SkippedPath>,
-    /// How many there were.
+    /// The total number of skipped paths.
     pub skipped_total: u64,
 }
 
-/// Sees every file, one of several at once.
+/// Visits files; each thread has its own visitor.
 pub trait Visitor: Send {
-    /// Sees a file.
     fn visit(&mut self, file: &FileEntry<'_>);
 }
 
-/// A file in the middle of a walk.
+/// A file passed to a visitor.
 pub struct FileEntry<'a> {
-    /// Its path from the root, with slashes.
+    /// Path relative to the root, with `/` separators.
     pub path: &'a str,
     entry: &'a DirEntry,
     walk: &'a Walk<'a>,
 }
 
 impl FileEntry<'_> {
-    /// Its name.
     pub fn name(&self) -> &str {
         self.path.rsplit_once('/').map_or(self.path, |(_, name)| name)
     }
 
-    /// Reads it into `bytes`. `false` when it cannot or may not be read; the walk remembers why.
+    /// Reads the file into `bytes`. Returns `false` if that fails or exceeds a limit; the report records why.
     pub fn read(&self, bytes: &mut Vec<u8>) -> bool {
         let walk = self.walk;
         if walk.bytes.load(Ordering::Relaxed) >= walk.limits.bytes {
@@ -151,7 +133,8 @@ impl FileEntry<'_> {
 }
 
 impl Tree {
-    /// Shows every file that is not ignored, vendored or generated to visitors, of which each thread makes one.
+    /// Passes every file that is not ignored, vendored or generated to a visitor. Each thread creates its
+    /// own.
     pub fn walk<V: Visitor>(
         &self,
         limits: Limits,
@@ -176,11 +159,11 @@ impl Tree {
                 walk.work(&mut own);
                 own
             };
-            // Where no thread can be had, fewer do the work.
+            // If a thread cannot be started, the others do the work.
             let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
             let others: Vec<_> = (1..threads).filter_map(spawn).collect();
             let mut visitors = vec![work()];
-            // A visitor that panicked took its findings with it; the panic goes on in the thread that waits.
+            // The results of a panicked visitor are lost, so propagate the panic.
             visitors.extend(
                 others.into_iter().map(|o| o.join().unwrap_or_else(|p| std::panic::resume_unwind(p))),
             );
@@ -193,7 +176,6 @@ impl Tree {
 const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 const MAX_SKIPPED_REPORTED: usize = 100;
 
-/// A walk under way.
 struct Walk<'a> {
     tree: &'a Tree,
     limits: Limits,
@@ -220,9 +202,9 @@ struct WalkIssues {
     skipped_total: u64,
 }
 
-/// A folder that is to be listed.
 struct FolderJob {
-    /// The open folder it lies in; `None` for the root. Jobs are taken last in, first out, so few are open at a time.
+    /// The open parent folder; `None` for the root. Jobs are processed last in, first out, so few are open at
+    /// a time.
     parent: Option<Arc<Dir>>,
     path: String,
     depth: usize,
@@ -262,7 +244,7 @@ impl<'a> Walk<'a> {
 
     fn work(&self, visitor: &mut impl Visitor) {
         while let Some(job) = self.next_job() {
-            // Whatever happens to this folder, the others must not wait for it for ever.
+            // Drop guard: if visiting this folder panics, the other threads must not wait forever.
             let done = FolderJobGuard(self);
             let found = if self.should_stop() { Vec::new() } else { self.visit_folder(job, visitor) };
             self.lock_jobs().waiting.extend(found);
@@ -288,14 +270,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Lists one folder and gives the folders in it.
+    /// Visits the files of one folder and returns its subfolders.
     fn visit_folder(&self, job: FolderJob, visitor: &mut impl Visitor) -> Vec<FolderJob> {
         let Some((dir, entries)) = self.open_folder(&job) else {
             self.record_skipped(&job.path, SkipReason::Unreadable);
             return Vec::new();
         };
         let has = |name: &str| entries.iter().any(|(listed, _)| listed == name);
-        // A root is analysed even if somebody made a virtual environment of it.
+        // The root is analysed even if it is a virtual environment.
         if job.depth > 0 && vendored::is_virtual_env(has) {
             return Vec::new();
         }
@@ -328,7 +310,7 @@ impl<'a> Walk<'a> {
                 }
                 visitor.visit(&FileEntry { path: &path, entry, walk: self });
             } else if !kind.is_symlink() {
-                // What a link points at is seen where it really is, if it is inside at all.
+                // The target of a link is visited at its real path, if it is inside the tree.
                 self.record_skipped(&path, SkipReason::NotRegularFile);
             }
         }
@@ -341,7 +323,7 @@ impl<'a> Walk<'a> {
             Some(parent) => parent.open_dir(job.path.rsplit('/').next()?).ok()?,
             None => self.tree.dir.try_clone().ok()?,
         };
-        // A folder of a million files is not listed further than it could be used.
+        // Do not list a huge folder further than the file limit.
         let most = usize::try_from(self.limits.files).unwrap_or(usize::MAX);
         let mut entries = Vec::new();
         for entry in dir.entries().ok()? {
@@ -361,7 +343,7 @@ impl<'a> Walk<'a> {
         Some((dir, entries))
     }
 
-    /// The rules in this folder: those from above and its own.
+    /// The ignore rules of this folder, including inherited ones.
     fn load_ignore_rules(&self, job: &FolderJob, entries: &[(String, DirEntry)]) -> IgnoreRules {
         let own = entries
             .iter()
@@ -378,7 +360,7 @@ impl<'a> Walk<'a> {
         job.rules.extended_with(&job.path, &text)
     }
 
-    /// Counts a file; `false` if it is one too many.
+    /// Counts a file; `false` if the limit is reached.
     fn try_count_file(&self) -> bool {
         let before = self.files.fetch_add(1, Ordering::Relaxed);
         if before >= self.limits.files {
@@ -420,7 +402,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Says that a job has been done, even if it panicked.
+/// Marks a job as done on drop, even after a panic.
 struct FolderJobGuard<'a, 'b>(&'a Walk<'b>);
 
 impl Drop for FolderJobGuard<'_, '_> {
@@ -430,7 +412,7 @@ impl Drop for FolderJobGuard<'_, '_> {
     }
 }
 
-/// What an entry is. Some file systems do not say while they list, and have to be asked.
+/// The type of an entry. Some file systems do not report it in listings, so it is queried separately.
 pub(crate) fn entry_file_type(entry: &DirEntry) -> io::Result<FileType> {
     let listed = entry.file_type()?;
     let is_known =

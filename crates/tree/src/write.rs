@@ -1,8 +1,8 @@
-//! Writing: whole files, by a new file that takes the old one's place.
+//! Writes whole files by renaming a new file over the old one.
 //!
-//! Nothing is written through a link, and nothing but a plain name is written to: [`Tree::metadata`] says what stands at a
-//! path, and refuses a path with a link in it. What is written is written relative to a handle of its folder, opened name
-//! by name, so a folder that is swapped for a link in the meantime leads nowhere.
+//! Nothing is written through a link: [`Tree::metadata`] rejects a path that contains one. Files are written
+//! relative to a handle of their folder, opened component by component, so a folder that is swapped for a
+//! link in the meantime has no effect.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,27 +13,22 @@ use cap_std::fs::{Dir, DirBuilder, File, OpenOptions, Permissions, PermissionsEx
 use crate::nofollow::{open_folder_nofollow, path_components, symlink_error};
 use crate::{Tree, read_only};
 
-/// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryMetadata {
-    /// A regular file, or else a folder, a pipe …
+    /// A regular file.
     pub is_file: bool,
-    /// A folder.
     pub is_folder: bool,
-    /// Its size in bytes.
     pub size: u64,
-    /// Its permissions.
     pub mode: u32,
-    /// How many names the file has.
     pub hard_links: u64,
 }
 
-/// Held by whoever changes the tree. Gone when it is dropped, or when its process is.
+/// Exclusive lock for changing a tree. Released on drop, or when the process ends.
 #[derive(Debug)]
 pub struct TreeLock(#[expect(dead_code, reason = "held, not used")] fs::File);
 
 impl Tree {
-    /// What stands at a path, if anything does. A link on the way, or at its end, is an error.
+    /// Metadata of the entry at a path, if it exists. A link in any component is an error.
     pub fn metadata(&self, path: &str) -> io::Result<Option<EntryMetadata>> {
         self.faults.check()?;
         if path.is_empty() {
@@ -46,7 +41,7 @@ impl Tree {
             dir = match open_folder_nofollow(&dir, name) {
                 Ok(next) => next,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                // Said of the path to the link, not of its name alone.
+                // Report the whole path to the link, not just its name.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                     return Err(symlink_error(&names[..=at].join("/")));
                 }
@@ -56,14 +51,14 @@ impl Tree {
         entry_metadata(&dir, last, path)
     }
 
-    /// Puts a whole file at a path: what stood there stands there until the new one is on the disk. `aside` is a name in
-    /// the same folder that nobody uses.
+    /// Replaces a file atomically: the old content stays until the new one is on disk. `aside` is an unused
+    /// path in the same folder.
     pub fn replace(&self, path: &str, aside: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
         self.create_file(aside, bytes, mode)?;
         self.rename(aside, path)
     }
 
-    /// Writes a new file, and waits until it is on the disk.
+    /// Creates a file and syncs it to disk.
     pub fn create_file(&self, path: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
         self.faults.check()?;
         let (folder, name) = self.open_parent_for_write(path)?;
@@ -74,7 +69,6 @@ impl Tree {
         write_and_sync(&mut file, bytes, mode).inspect_err(|_| drop(folder.remove_file(name)))
     }
 
-    /// Gives a file other permissions.
     pub fn set_mode(&self, path: &str, mode: u32) -> io::Result<()> {
         self.faults.check()?;
         let (folder, name) = self.open_parent_for_write(path)?;
@@ -83,7 +77,7 @@ impl Tree {
         folder.open_with(name, &options)?.set_permissions(Permissions::from_mode(mode))
     }
 
-    /// Gives a file another name, in place of what had it.
+    /// Renames a file, replacing the target.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.faults.check()?;
         let (old, old_name) = self.open_parent_for_write(from)?;
@@ -92,7 +86,7 @@ impl Tree {
         self.sync_folder(&new)
     }
 
-    /// Removes a file. That it is not there is no error.
+    /// Removes a file. A missing file is not an error.
     pub fn remove(&self, path: &str) -> io::Result<()> {
         self.faults.check()?;
         let (folder, name) = match self.open_parent_for_write(path) {
@@ -105,7 +99,7 @@ impl Tree {
         }
     }
 
-    /// Makes a folder and those above it. Gives those that were not there before, the outermost first.
+    /// Creates a folder and its parents. Returns the created ones, outermost first.
     pub fn create_folders(&self, path: &str) -> io::Result<Vec<String>> {
         let (mut made, mut whole) = (Vec::new(), String::new());
         let mut dir = self.open_root_for_write(path)?;
@@ -130,7 +124,8 @@ impl Tree {
         Ok(made)
     }
 
-    /// Removes a folder if nothing is in it. Says whether it is gone. What is no folder, or lies behind a link, stays.
+    /// Removes an empty folder, and returns whether it is gone. Anything that is not a folder, or is behind a
+    /// link, stays.
     pub fn remove_folder(&self, path: &str) -> io::Result<bool> {
         use io::ErrorKind::{DirectoryNotEmpty, InvalidInput, NotADirectory, NotFound};
         self.faults.check()?;
@@ -148,7 +143,7 @@ impl Tree {
         }
     }
 
-    /// The names in a folder, sorted; none if there is no such folder.
+    /// The names in a folder, sorted; empty if the folder does not exist.
     pub fn file_names(&self, folder: &str) -> io::Result<Vec<String>> {
         if self.metadata(folder)?.is_none() {
             return Ok(Vec::new());
@@ -162,10 +157,10 @@ impl Tree {
         Ok(names)
     }
 
-    /// Locks the tree against others that change it. `None` if somebody does right now.
+    /// Locks the tree for changes. `None` if another process or thread holds the lock.
     pub fn lock(&self) -> io::Result<Option<TreeLock>> {
         self.faults.check()?;
-        // A handle of its own: a lock is shared by all copies of a handle.
+        // Open a new handle: duplicated handles would share the lock.
         let own = self.dir.open(".")?.into_std();
         match own.try_lock() {
             Ok(()) => Ok(Some(TreeLock(own))),
@@ -174,27 +169,25 @@ impl Tree {
         }
     }
 
-    /// A number that this folder has on this machine, and its copies elsewhere have not.
+    /// Identifies this folder on this machine. A copy has a different identity.
     pub fn identity(&self) -> io::Result<String> {
         self.faults.check()?;
         let found = self.dir.dir_metadata()?;
         Ok(format!("{:x}:{:x}", found.dev(), found.ino()))
     }
 
-    /// Waits until the names in a folder are on the disk.
+    /// Syncs the directory entries of a folder to disk.
     fn sync_folder(&self, folder: &Dir) -> io::Result<()> {
         self.faults.check()?;
-        // Opened as a file: the handle of a `Dir` only stands for a place.
+        // Reopened as a file: the `Dir` handle may be an `O_PATH` handle, which cannot be synced.
         match folder.open(".") {
             Ok(folder) => folder.sync_all(),
-            // The folder has just been removed as well.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
         }
     }
 }
 
-/// What has a name in a folder.
 fn entry_metadata(dir: &Dir, name: &str, path: &str) -> io::Result<Option<EntryMetadata>> {
     let found = match dir.symlink_metadata(name) {
         Ok(found) => found,

@@ -1,5 +1,5 @@
-//! Signatures of tokens: JSON Web Keys (RFC 7517) and what they verify (RFC 7518, RFC 8037). The cryptography is ring's,
-//! which TLS brings anyway. It has no P-521, so `ES512` is missing here.
+//! Token signatures: JSON Web Keys (RFC 7517) and their algorithms (RFC 7518, RFC 8037). Uses ring, which TLS
+//! depends on anyway. ring has no P-521, so `ES512` is not supported.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,10 +12,10 @@ use ring::signature::{
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The bytes of an RSA modulus: ring verifies with 2048 to 8192 bits.
+/// The size of an RSA modulus: ring supports 2048 to 8192 bits.
 const MODULUS_BYTES: std::ops::RangeInclusive<usize> = 256..=1024;
 
-/// How a token can be signed, as `alg` names it. Neither `none` nor a shared secret can be expressed.
+/// Supported `alg` values. `none` and shared secrets are deliberately not representable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(super) enum JwtAlgorithm {
     RS256,
@@ -45,16 +45,16 @@ impl JwtAlgorithm {
 
 /// A public key that verifies signatures.
 pub(super) struct VerifyingKey {
-    /// Its `kid`.
+    /// The `kid` of the key.
     pub(super) id: Option<String>,
-    /// The only algorithm that the key set allows it for, where it names one.
+    /// The only permitted algorithm, if the key set names one.
     restricted_to: Option<JwtAlgorithm>,
     material: KeyMaterial,
 }
 
 enum KeyMaterial {
     Rsa(RsaPublicKeyComponents<Vec<u8>>),
-    /// A curve has one algorithm.
+    /// Each curve has exactly one algorithm.
     Curve(JwtAlgorithm, UnparsedPublicKey<Vec<u8>>),
 }
 
@@ -73,8 +73,8 @@ struct Jwk {
 }
 
 impl VerifyingKey {
-    /// Reads a JSON Web Key. There is none in one for another purpose, of another kind, curve or size than ring verifies,
-    /// or whose `alg` does not fit it.
+    /// Parses a JSON Web Key. Returns `None` for another purpose than signing, for types, curves or sizes
+    /// that ring does not support, and for an `alg` that does not match the key.
     pub(super) fn from_jwk(jwk: &Value) -> Option<Self> {
         let jwk = Jwk::deserialize(jwk).ok()?;
         if jwk.purpose.as_deref().is_some_and(|purpose| purpose != "sig") {
@@ -107,7 +107,7 @@ impl VerifyingKey {
         Some(Self { restricted_to: jwk.alg, ..key })
     }
 
-    /// Whether a token may be signed with this algorithm by the owner of this key.
+    /// Whether this key may be used with this algorithm.
     pub(super) fn allows(&self, algorithm: JwtAlgorithm) -> bool {
         let fits = match &self.material {
             KeyMaterial::Rsa(_) => algorithm.rsa_parameters().is_some(),
@@ -116,7 +116,7 @@ impl VerifyingKey {
         fits && self.restricted_to.is_none_or(|only| only == algorithm)
     }
 
-    /// Whether the owner of this key signed the message with this algorithm.
+    /// Whether `signature` is a signature of `message` by this key.
     pub(super) fn verifies(&self, algorithm: JwtAlgorithm, message: &[u8], signature: &[u8]) -> bool {
         self.allows(algorithm)
             && match (&self.material, algorithm.rsa_parameters()) {
@@ -145,12 +145,12 @@ fn decode_exact(text: Option<&str>, length: usize) -> Option<Vec<u8>> {
     decode_base64url(text).filter(|bytes| bytes.len() == length)
 }
 
-/// A number without the leading zeros that some key sets have and ring refuses.
+/// Strips leading zeros, which some key sets contain and ring rejects.
 fn decode_unsigned(text: Option<&str>) -> Option<Vec<u8>> {
     Some(decode_base64url(text)?.into_iter().skip_while(|byte| *byte == 0).collect())
 }
 
-/// A point of a curve, uncompressed.
+/// An uncompressed curve point.
 fn decode_point(x: Option<&str>, y: Option<&str>, length: usize) -> Option<Vec<u8>> {
     Some([vec![4], decode_exact(x, length)?, decode_exact(y, length)?].concat())
 }

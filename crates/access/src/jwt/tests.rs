@@ -8,8 +8,8 @@ use crate::testing::time_at_ms;
 const ISSUER: &str = "https://id.example.com";
 const AUDIENCE: &str = "https://mcp.example.com/mcp";
 
-/// Keys and tokens of another implementation: OpenSSL 3.0 made them, and the private keys were thrown away. There is a key of
-/// each kind, none with `alg`, and a token of each algorithm.
+/// Keys and tokens created with OpenSSL 3.0; the private keys were discarded. There is one key of each kind,
+/// none with `alg`, and one token per algorithm.
 fn load_openssl_tokens() -> (Vec<Value>, Vec<OpensslToken>) {
     let mut file: Value = serde_json::from_str(include_str!("signed.json")).unwrap();
     let keys = file["keys"].as_array().unwrap().clone();
@@ -23,7 +23,7 @@ struct OpensslToken {
     token: String,
 }
 
-/// A signer that was made for these tests, with a secret that everyone knows.
+/// A signing key for these tests, with a public secret.
 fn signing_key() -> Ed25519KeyPair {
     Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap()
 }
@@ -41,7 +41,7 @@ fn verifier_for_keys(keys: &[Value]) -> Result<JwtVerifier, String> {
     JwtVerifier::new(policy(), &json!({ "keys": keys }).to_string())
 }
 
-/// With several keys, so that each token has to name its own.
+/// Has several keys, so that tokens must name theirs.
 fn verifier() -> JwtVerifier {
     verifier_for_keys(&[vec![jwk()], load_openssl_tokens().0].concat()).unwrap()
 }
@@ -61,7 +61,7 @@ fn sign_token(header: &Value, claims: &Value) -> String {
     format!("{message}.{signature}")
 }
 
-/// The usual header and claims with some of them changed, or removed by `null`.
+/// Applies changes to the usual header or claims; `null` removes a member.
 fn with_changes(mut usual: Value, changes: &Value) -> Value {
     for (name, value) in changes.as_object().unwrap() {
         match value {
@@ -85,9 +85,9 @@ fn every_supported_algorithm_is_accepted() {
     let tokens = verifier();
     for OpensslToken { alg, kid, token } in load_openssl_tokens().1 {
         let expected = match kid.as_str() {
-            // Passed over in the key set, as are all that ring does not verify.
+            // Skipped in the key set, like all keys that ring does not support.
             "rsa-1024" => Err(JwtRejection::UnknownSigner),
-            // An algorithm that is not known at all.
+            // An unknown algorithm.
             "p-521" => Err(JwtRejection::Malformed),
             _ => Ok("token:https://id.example.com ann".to_owned()),
         };
@@ -96,7 +96,7 @@ fn every_supported_algorithm_is_accepted() {
             principal.subject().to_owned()
         });
         assert_eq!(entered, expected, "{alg} {kid}");
-        // The last character of a signature may have unused bits, so an earlier one is changed.
+        // The last character of a signature may have unused bits, so change an earlier one.
         let at_signature = token.rfind('.').unwrap() + 5;
         let other = if token.as_bytes()[at_signature] == b'A' { "B" } else { "A" };
         let mut forged = token.clone();
@@ -112,7 +112,7 @@ fn key_is_used_only_with_its_own_algorithm() {
         let own: Vec<_> = tokens.iter().filter(|token| key["kid"] == *token.kid).collect();
         for restriction in ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"] {
             let restricted = with_changes(key.clone(), &json!({ "alg": restriction }));
-            // The other key keeps the set usable where this one is passed over.
+            // The other key keeps the set usable if this one is skipped.
             let judge = verifier_for_keys(&[restricted, jwk()]).unwrap();
             for OpensslToken { alg, token, .. } in &own {
                 let expected = match (key["kid"].as_str().unwrap(), restriction) {
@@ -122,7 +122,7 @@ fn key_is_used_only_with_its_own_algorithm() {
                     ("rsa", "RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512") => {
                         Err(JwtRejection::Malformed)
                     }
-                    // A key whose `alg` cannot be its own is passed over.
+                    // A key whose `alg` does not match its type is skipped.
                     _ => Err(JwtRejection::UnknownSigner),
                 };
                 assert_eq!(
@@ -227,7 +227,7 @@ fn tenant_comes_from_claim_or_subject() {
         tokens.verify(&sign_with_changed_claims(&changes), time_at_ms(0)).unwrap().tenant().to_owned()
     };
     assert_eq!(tenant(json!({ "tenant": "acme" })), "acme");
-    assert_ne!(tenant(json!({})), tenant(json!({ "sub": "bob" })), "who has no tenant is alone");
+    assert_ne!(tenant(json!({})), tenant(json!({ "sub": "bob" })), "subjects without a tenant are separate");
 }
 
 #[test]

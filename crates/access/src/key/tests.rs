@@ -46,7 +46,7 @@ fn malformed_keys_have_no_prefix() {
     let swapped = key.replace("cf_live_sk_", "cf_test_sk_");
     for (text, is_key) in [
         (key.as_str(), true),
-        // The environment is not part of the name; the hash over all of it says no.
+        // The checksum does not cover the environment, but the hash of the whole key does.
         (swapped.as_str(), true),
         ("", false),
         ("cf_live_sk_", false),
@@ -84,7 +84,7 @@ fn expired_revoked_or_wrong_key_is_rejected() {
                 credential.hash[0] ^= 1;
             },
             0,
-            // Who does not know the secret does not learn that it was revoked.
+            // A wrong secret must not reveal that the key was revoked.
             Err(KeyRejection::WrongSecret),
         ),
     ];
@@ -119,7 +119,7 @@ fn pepper_parses_32_bytes_of_hex_or_base64() {
 }
 
 proptest! {
-    /// Any single character that is another one makes another key.
+    /// Changing any single character invalidates the key.
     #[test]
     fn key_with_any_character_changed_is_rejected(place in 0_usize..66, other in any::<char>()) {
         let (key, credential) = issue_key(KeyEnvironment::Live);
@@ -130,7 +130,7 @@ proptest! {
         let found = pepper().parse_prefix(&changed).is_some_and(|prefix| prefix == credential.prefix);
         let opens = pepper().verify(&changed, &key_record(), &credential, time_at_ms(0));
         prop_assert_eq!(opens, Err(KeyRejection::WrongSecret));
-        // A name with a character changed is known for a made-up one, so the store is not asked.
+        // A changed name fails its checksum, so the store is not queried.
         let in_name = (11..23).contains(&place);
         prop_assert!(!(found && in_name));
     }

@@ -8,7 +8,7 @@ use super::*;
 use crate::Scope;
 use crate::testing::{FakeAccessStore, pepper, store_with_key, time_at_ms};
 
-/// What comes out at once.
+/// Verifies without waiting.
 fn verify(verifier: &KeyVerifier, key: &str, now: i64) -> Result<Principal, String> {
     let entered = verifier.verify(key, time_at_ms(now)).now_or_never().unwrap();
     entered.map_err(|denied| match denied {
@@ -47,7 +47,7 @@ fn one_call_refreshes_while_others_use_the_cache() {
     fake.is_slow.store(false, Ordering::Relaxed);
     assert!(matches!(first.as_mut().poll(&mut context), Poll::Ready(Ok(_))));
     assert!(verify(&verifier, &key, 2400).is_ok());
-    assert_eq!(fake.query_count(), 2, "what it brought counts for the others");
+    assert_eq!(fake.query_count(), 2, "the refreshed entry serves the others");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn revocation_takes_effect_within_two_seconds() {
     let verifier = verifier(&fake);
     verify(&verifier, &key, 0).unwrap();
     fake.keys.lock().unwrap().values_mut().for_each(|(record, _)| record.revoked = Some(time_at_ms(1)));
-    assert!(verify(&verifier, &key, 999).is_ok(), "that is what remembering means");
+    assert!(verify(&verifier, &key, 999).is_ok(), "the cached entry is still valid");
     assert_eq!(verify(&verifier, &key, 1000), Err("revoked".to_owned()));
     assert_eq!(verify(&verifier, &key, 1001), Err("revoked".to_owned()));
     let fresh = KeyVerifier::new(Arc::clone(&fake) as Arc<dyn AccessStore>, pepper());
@@ -81,7 +81,7 @@ fn cached_key_survives_store_outage_for_two_seconds() {
     for (now, fine) in [(999, true), (1000, true), (1500, true), (1999, true), (2000, false), (5000, false)] {
         assert_eq!(verify(&verifier, &key, now).is_ok(), fine, "{now} ms");
     }
-    assert_eq!(verify(&verifier, &key, 6000), Err("store".to_owned()), "nobody says that the key is wrong");
+    assert_eq!(verify(&verifier, &key, 6000), Err("store".to_owned()), "an outage is not a rejection");
     fake.is_unreachable.store(false, Ordering::Relaxed);
     assert!(verify(&verifier, &key, 6001).is_ok());
 }
@@ -110,7 +110,7 @@ fn wrong_secret_and_unknown_name_cost_one_store_query_each() {
     for _ in 0..100 {
         assert_eq!(verify(&verifier, &key, 5000), Err("unknown".to_owned()));
     }
-    assert_eq!(fake.query_count(), 2, "that there is no such key is remembered too");
+    assert_eq!(fake.query_count(), 2, "misses are cached too");
     fake.keys.lock().unwrap().insert(record.0, record.1);
     assert!(verify(&verifier, &key, 7000).is_ok(), "and not for longer");
 }

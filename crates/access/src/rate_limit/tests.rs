@@ -38,7 +38,7 @@ fn burst_is_granted_then_calls_are_limited_to_the_rate() {
     }
 }
 
-/// The wall clock is set by an hour, forward and back, while the machine runs on.
+/// The wall clock is changed by an hour in both directions while the uptime continues.
 #[test]
 fn setting_the_clock_does_not_change_the_limit() {
     for step in [3_600_000, -3_600_000] {
@@ -52,7 +52,7 @@ fn setting_the_clock_does_not_change_the_limit() {
         let refused = take(step, 10_000);
         assert_eq!((refused.granted, refused.retry_after), (0, Duration::from_secs(1)), "{step}");
         assert_eq!(take(step, 11_000).granted, 1, "{step}");
-        assert_eq!(take(0, 11_000).granted, 0, "nothing comes in by setting it back: {step}");
+        assert_eq!(take(0, 11_000).granted, 0, "setting it back adds no tokens: {step}");
     }
 }
 
@@ -101,7 +101,7 @@ fn store_is_not_queried_for_every_call() {
     while acquire(&limiter, 1, 0).granted > 0 {}
     let asked = fake.query_count();
     (0..1000).for_each(|_| assert_eq!(acquire(&limiter, 1, 0).granted, 0));
-    assert_eq!(fake.query_count(), asked, "nor for those who have to wait");
+    assert_eq!(fake.query_count(), asked, "nor for callers that have to wait");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn unreachable_store_is_an_error_not_a_denial() {
     assert_eq!(acquire(&limiter, 1, 0).granted, 1);
 }
 
-/// The limit needs a write, and a full disk must not take reading away with it.
+/// Counting needs a write, and a full disk must not block reads.
 #[test]
 fn full_store_falls_back_to_local_limit() {
     let fake: Arc<FakeAccessStore> = Arc::default();
@@ -124,7 +124,7 @@ fn full_store_falls_back_to_local_limit() {
     assert_eq!((granted, acquire(&limiter, 1, 0).retry_after), (5, Duration::from_secs(1)));
     assert_eq!((acquire(&limiter, 1, 999).granted, acquire(&limiter, 3, 2000).granted), (0, 2));
     fake.is_full.store(false, Ordering::Relaxed);
-    assert_eq!(acquire(&limiter, 3, 3000).granted, 3, "the store counts again, from where it was");
+    assert_eq!(acquire(&limiter, 3, 3000).granted, 3, "the store counts again from its last state");
 }
 
 #[test]
@@ -174,7 +174,7 @@ proptest! {
         }
     }
 
-    /// Nobody who keeps to the rate is ever refused.
+    /// A caller within the rate is never rejected.
     #[test]
     fn calls_within_the_rate_are_always_granted(per_minute in 1_u32..2000, burst in 1_u32..120) {
         let fake = Arc::default();

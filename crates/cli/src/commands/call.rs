@@ -10,6 +10,7 @@ use super::render::render_answer;
 use crate::config::Config;
 use crate::exit::{self, CommandError};
 use crate::styling;
+use crate::suggest::nearest;
 
 pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), CommandError> {
     let typed = CallArguments::parse(rest)?;
@@ -17,8 +18,11 @@ pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), C
     let text = with_client(config, AskPolicy::terminal_if(can_ask), async |client: &mut CliClient| {
         let tools = client.list_tools().await?;
         match tools.iter().find(|listed| listed["name"] == tool) {
-            Some(listed) => client.call_tool(tool, typed.to_tool_arguments(listed)?).await,
-            None => call_unlisted(client, tool).await,
+            Some(listed) => {
+                let answer = client.call_tool(tool, typed.to_tool_arguments(listed)?).await;
+                answer.map_err(|failure| name_missing_flags(tool, failure))
+            }
+            None => call_unlisted(client, tool, &tools).await,
         }
     })?;
     if typed.json {
@@ -30,20 +34,42 @@ pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), C
     exit::print(&page.unwrap_or_else(|| render_answer(&text, styling::stdout_columns())))
 }
 
-/// Calls a tool that is not listed: the server says why it refuses, whatever the arguments are. Where the tool can be had is
-/// not the server's business.
-async fn call_unlisted(client: &mut CliClient, tool: &str) -> Result<String, CommandError> {
+/// The server tells a model to ask the user; here the user reads it, and needs flags.
+fn name_missing_flags(tool: &str, failure: CommandError) -> CommandError {
+    let CommandError::Refused(why) = &failure else { return failure };
+    let needs = why.strip_prefix(tool).and_then(|rest| rest.strip_prefix(" needs more: "));
+    let Some((needs, rest)) = needs.and_then(|needs| needs.split_once(". Ask the user, then call ")) else {
+        return failure;
+    };
+    let flags = needs
+        .split('`')
+        .enumerate()
+        .map(|(at, part)| if at % 2 == 1 { format!("--{part}") } else { part.to_owned() });
+    let shown = rest.split_once("\n\n").map_or_else(String::new, |(_, shown)| format!("\n\n{shown}"));
+    CommandError::Refused(format!("{tool} also needs {}{shown}", flags.collect::<String>()))
+}
+
+/// Calls a tool that is not listed, for the server's error, and adds where to find it.
+async fn call_unlisted(client: &mut CliClient, tool: &str, tools: &[Value]) -> Result<String, CommandError> {
     let why = match client.call_tool(tool, Map::new()).await {
         Err(CommandError::Refused(why)) => why,
         answer => return answer,
     };
-    Err(CommandError::Refused(match client.find_toolset(tool).await? {
-        Some(toolset) => format!("{why}; it is there with --toolsets {}", toolset.name()),
-        None => why,
-    }))
+    let known: Vec<String> =
+        tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect();
+    let hint = match client.find_toolset(tool).await? {
+        Some(toolset) => format!(
+            "\nhint: it is in the toolset `{0}`, which is not enabled; pass --toolsets {0}",
+            toolset.name()
+        ),
+        None => match nearest(tool, known.iter().map(String::as_str)) {
+            Some(near) => format!("\nhint: did you mean {near}?"),
+            None => "\nhint: `fluxway tools` lists the tools".to_owned(),
+        },
+    };
+    Err(CommandError::Refused(format!("{why}{hint}")))
 }
 
-/// What stood behind the tool's name.
 #[derive(Debug, Default, PartialEq)]
 struct CallArguments {
     json: bool,
@@ -58,7 +84,7 @@ impl CallArguments {
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
             let Some(name) = word.strip_prefix("--").filter(|name| !name.is_empty()) else {
-                return usage(format!("`{word}` stands where --NAME VALUE was expected"));
+                return usage(format!("unexpected `{word}`; arguments are --NAME VALUE"));
             };
             let (name, value) = match name.split_once('=') {
                 Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
@@ -69,7 +95,7 @@ impl CallArguments {
                 ("json", None) => typed.json = true,
                 ("args", Some(_)) if typed.object.is_some() => return Err(duplicate_flag("args")),
                 ("args", Some(text)) => typed.object = Some(read_object(&text)?),
-                ("args", None) => return usage("--args wants a JSON object".to_owned()),
+                ("args", None) => return usage("--args needs a JSON object".to_owned()),
                 (_, value) => typed.pairs.push((name, value)),
             }
         }
@@ -102,7 +128,7 @@ impl CallArguments {
 fn parse_value(name: &str, text: Option<&str>, schema: &Value) -> Result<Value, CommandError> {
     Ok(match (schema["type"].as_str(), text) {
         (Some("boolean"), None) => json!(true),
-        (_, None) => return Err(CommandError::Usage(format!("--{name} wants a value"))),
+        (_, None) => return Err(CommandError::Usage(format!("--{name} needs a value"))),
         (Some("string") | None, Some(text)) => json!(text),
         (Some("array"), Some(text)) => Value::Array(parse_items(text, &schema["items"])),
         (Some(_), Some(text)) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
@@ -119,7 +145,7 @@ fn parse_items(text: &str, schema: &Value) -> Vec<Value> {
 }
 
 fn duplicate_flag(name: &str) -> CommandError {
-    CommandError::Usage(format!("--{name} is there twice and takes one value"))
+    CommandError::Usage(format!("--{name} is given twice but takes one value"))
 }
 
 /// What --args stands for: the object itself, `@FILE`, or `-` for stdin. Systems limit how long a word can be.
@@ -130,9 +156,9 @@ fn read_object(word: &str) -> Result<Map<String, Value>, CommandError> {
         None if word == "-" => std::io::read_to_string(std::io::stdin()),
         None => Ok(word.to_owned()),
     };
-    let text = text.map_err(|error| CommandError::Usage(format!("--args {word} cannot be read: {error}")))?;
+    let text = text.map_err(|error| CommandError::Usage(format!("cannot read --args {word}: {error}")))?;
     serde_json::from_str(&text)
-        .map_err(|error| CommandError::Usage(format!("--args wants a JSON object: {error}")))
+        .map_err(|error| CommandError::Usage(format!("--args needs a JSON object: {error}")))
 }
 
 #[cfg(test)]
@@ -159,7 +185,7 @@ mod tests {
         let file = kept.path().display();
         check(&format!("--args @{file}"), Ok(json!({ "n": 1, "name": "from the file" })));
         check(&format!("--args=@{file} --name x"), Ok(json!({ "n": 1, "name": "x" })));
-        let missing = format!("--args @{file}.not cannot be read: No such file or directory (os error 2)");
+        let missing = format!("cannot read --args @{file}.not: No such file or directory (os error 2)");
         check(&format!("--args @{file}.not"), Err(&missing));
     }
 
@@ -172,16 +198,16 @@ mod tests {
         check("--list 3 --list [4,5] --n 1 --list x", Ok(json!({ "list": [3, 4, 5, "x"], "n": 1 })));
         check("--names name --names 7", Ok(json!({ "names": ["name", "7"] })));
         check("--names [\"a\"] --args {\"names\":[\"b\"]}", Ok(json!({ "names": ["a"] })));
-        check("--name a --name b", Err("--name is there twice and takes one value"));
-        check("--n 1 --n 1", Err("--n is there twice and takes one value"));
-        check("--args {} --args {}", Err("--args is there twice and takes one value"));
+        check("--name a --name b", Err("--name is given twice but takes one value"));
+        check("--n 1 --n 1", Err("--n is given twice but takes one value"));
+        check("--args {} --args {}", Err("--args is given twice but takes one value"));
         check("--json --args {\"n\":1} --name x", Ok(json!({ "n": 1, "name": "x" })));
         check("--n seven", Ok(json!({ "n": "seven" })));
-        check("name x", Err("`name` stands where --NAME VALUE was expected"));
-        check("--name", Err("--name wants a value"));
+        check("name x", Err("unexpected `name`; arguments are --NAME VALUE"));
+        check("--name", Err("--name needs a value"));
         check(
             "--args [1]",
-            Err("--args wants a JSON object: invalid type: sequence, expected a map at line 1 column 0"),
+            Err("--args needs a JSON object: invalid type: sequence, expected a map at line 1 column 0"),
         );
     }
 }

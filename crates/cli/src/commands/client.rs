@@ -1,4 +1,4 @@
-//! The commands that use tools are clients like any other: they talk MCP to a server in the same process.
+//! Commands that use tools are MCP clients of a server in the same process.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) enum AskPolicy {
     Terminal,
     /// Not at all.
     Never,
-    /// The user has answered these questions in advance, and no others.
+    /// The user has answered these questions in advance; others get their default, if they have one.
     Preset(Vec<(&'static str, Value)>),
     /// The user agrees in advance to the first option of every question.
     FirstOption,
@@ -49,7 +49,9 @@ impl AskPolicy {
         let properties = form["requestedSchema"]["properties"].as_object()?;
         let known = |name: &String, schema: &Value| match self {
             Self::Preset(answers) => {
-                answers.iter().find(|(known, _)| known == name).map(|(_, answer)| answer.clone())
+                let preset = answers.iter().find(|(known, _)| known == name).map(|(_, answer)| answer);
+                // A default never stands for consent.
+                preset.or_else(|| schema.get("default").filter(|_| schema["type"] != "boolean")).cloned()
             }
             Self::FirstOption => {
                 let first = schema["oneOf"].get(0).map(|option| &option["const"]);
@@ -178,7 +180,7 @@ impl CliClient {
         let answered = match (self.ask_policy.preset_answers(form), &self.ask_policy) {
             (Some(answers), _) => json!({ "result": PromptOutcome::Filled(answers).to_result() }),
             (None, AskPolicy::Terminal) => json!({ "result": self.ask(form)?.to_result() }),
-            // What nobody can be asked is left open, or named in the answer.
+            // The tool leaves the question open, or names it in its error.
             (None, _) => json!({ "error": { "code": -32601, "message": "there is no user to ask" } }),
         };
         let mut reply = json!({ "jsonrpc": "2.0", "id": id });

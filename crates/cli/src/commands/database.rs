@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 use crate::config::{ConfigError, InteractiveSettings, ServingSettings};
 use crate::exit::CommandError;
 
-/// Runs a command that works on the store and serves nobody. `now` is the time as stores keep it, to the microsecond.
+/// Runs a command that works on the store. `now` is the time as stores keep it, to the microsecond.
 ///
 /// Ctrl-C and SIGTERM end it where it waits, and what it holds is dropped; so it can clear up after itself. `stopped` says what
 /// that means for this command.
@@ -61,7 +61,7 @@ impl DatabaseHandle {
                 "there is no database {}, and none was made; --database names another one",
                 path.display()
             ))),
-            // Whatever else is wrong with it, whoever opens it says so.
+            // Other problems are reported when it is opened.
             _ => Ok(()),
         }
     }
@@ -112,7 +112,7 @@ impl DatabaseHandle {
         Ok((store, Some(key)))
     }
 
-    /// Projects in this database. One that cannot be opened is an error: nobody wants to lose what they write.
+    /// Projects in this database. One that cannot be opened is an error: writes must not be lost.
     pub(crate) fn project_opener(self: &Arc<Self>) -> ProjectStoreOpener {
         let database = Arc::clone(self);
         Box::new(move || {
@@ -137,7 +137,7 @@ pub(crate) async fn resolve_pepper(
     }
 }
 
-/// The secret of this name. It is drawn once, by whoever needs it first.
+/// The secret of this name. It is generated once, on first use.
 pub(crate) async fn load_or_create_secret(store: &dyn Store, name: &str) -> Result<[u8; 32], CommandError> {
     let mut fresh = [0; 32];
     OsEntropy.fill(&mut fresh);

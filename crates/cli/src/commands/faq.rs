@@ -11,7 +11,6 @@ use crate::exit::{self, CommandError};
 use crate::styling;
 
 pub(crate) fn run(mut config: Config, args: &FaqArgs) -> Result<(), CommandError> {
-    // Whatever else is served: this is asked of the documents.
     config.toolsets = vec![Toolset::Docs];
     let mut arguments = Map::from_iter([("query".to_owned(), json!(args.question.join(" ")))]);
     arguments.extend(args.top.map(|top| ("topK".to_owned(), json!(top))));
@@ -22,12 +21,13 @@ pub(crate) fn run(mut config: Config, args: &FaqArgs) -> Result<(), CommandError
         return exit::print(&text);
     }
     match serde_json::from_str::<FaqAnswer>(&text) {
-        Ok(shown) => exit::print(&shown.render(styling::use_colour_on_stdout())),
+        Ok(shown) => exit::print(
+            &shown.render(styling::use_colour_on_stdout(), styling::stdout_columns().unwrap_or(usize::MAX)),
+        ),
         Err(_) => exit::print(&text),
     }
 }
 
-/// As much of the answer as is shown.
 #[derive(Deserialize)]
 struct FaqAnswer {
     answer: String,
@@ -45,21 +45,22 @@ struct FaqSource {
 }
 
 impl FaqAnswer {
-    fn render(&self, coloured: bool) -> String {
-        let mut page = styling::render_markdown(&self.answer, coloured);
+    fn render(&self, coloured: bool, width: usize) -> String {
+        let mut page = styling::render_markdown(&self.answer, coloured, width);
         if !self.citation_details.is_empty() {
             page.push('\n');
         }
         for (number, source) in (1..).zip(&self.citation_details) {
             let FaqSource { path, section, lines: (first, last), score } = source;
             let line = format!("[{number}] {path}:{first}-{last}  {section}  ({score:.2})");
-            page.push_str(&styling::dim(&styling::escape_controls(&line), coloured));
-            page.push('\n');
+            for line in styling::wrap_hanging(&styling::escape_controls(&line), width) {
+                page.push_str(&styling::dim(&line, coloured));
+                page.push('\n');
+            }
         }
         for warning in &self.warnings {
-            page.push_str("warning: ");
-            page.push_str(&styling::escape_controls(warning));
-            page.push('\n');
+            let warning = format!("warning: {}", styling::escape_controls(warning));
+            page.push_str(&styling::render_message(&warning, coloured, width));
         }
         page
     }

@@ -1,5 +1,6 @@
-//! `fluxway serve --http`: puts store, keys, limits and the server together.
+//! `fluxway serve --http`: connects store, keys, limits and server.
 
+use std::io::{ErrorKind, IsTerminal as _};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +19,6 @@ use super::database;
 use crate::config::{Config, LogFormat, ServingSettings};
 use crate::exit::{CommandError, print_notice};
 
-/// A server that is ready to listen, and what of it can be changed while it runs.
 pub(crate) struct PreparedHttpServer {
     pub(crate) app: Arc<App>,
     pub(crate) reload_handle: ReloadHandle,
@@ -27,7 +27,7 @@ pub(crate) struct PreparedHttpServer {
     log_format: LogFormat,
 }
 
-/// Says something to whoever started the server, in the way that its logs are written.
+/// Prints a message for the operator, in the format of the logs.
 fn announce(format: LogFormat, text: &str) {
     match format {
         LogFormat::Text => print_notice(text),
@@ -46,7 +46,7 @@ pub(crate) struct ReloadHandle {
 }
 
 impl PreparedHttpServer {
-    /// Puts everything together and begins to listen. Whoever connects now waits.
+    /// Binds the socket. Connections are accepted from now on and served by `serve`.
     pub(crate) async fn bind(mut config: Config, address: SocketAddr) -> Result<Self, CommandError> {
         let metrics = Arc::new(HttpMetrics::default());
         let (most, checks) = match (config.read_only, config.serving.allow_checks) {
@@ -57,7 +57,7 @@ impl PreparedHttpServer {
         let database = database::DatabaseHandle::for_settings(&config.serving);
         let (authenticator, store) = build_authenticator(&mut config, &database, address, most).await?;
         if let Some(store) = store.as_ref().filter(|_| config.seal.is_none()) {
-            // Replicas must open what another has sealed, and a restart must not end what clients keep.
+            // Replicas share sealed sessions, and clients keep tokens across restarts.
             config.seal = Some(Seal::new(SealKey::from_bytes(
                 database::load_or_create_secret(store.as_ref(), "seal_key").await?,
             )));
@@ -80,7 +80,7 @@ impl PreparedHttpServer {
         let tls = serving.tls.as_ref().map(|(chain, key)| load_tls(chain, key)).transpose()?;
         let live = ReloadHandle { authenticator: Arc::new(authenticator), tls: tls.clone() };
         live.load_token_keys(serving)?;
-        let listener = listen(address).map_err(CommandError::io(format!("cannot listen on {address}")))?;
+        let listener = listen(address).map_err(|error| listen_error(address, error))?;
         let listening = listener.local_addr().map_err(CommandError::io("cannot listen"))?;
         let settings = HttpSettings {
             app: Arc::clone(&app),
@@ -95,18 +95,26 @@ impl PreparedHttpServer {
             proxies: serving.proxies.clone(),
         };
         if settings.tls.is_none() && !listening.ip().is_loopback() {
-            tracing::warn!("keys travel in the clear unless a proxy in front of this server speaks TLS");
+            tracing::warn!(
+                "API keys are sent unencrypted; pass --tls-cert and --tls-key, or put a TLS proxy in front"
+            );
         }
         Ok(Self { app, reload_handle: live, settings, listener, log_format: config.log_format })
     }
 
     /// Serves until `stop`.
     pub(crate) async fn serve(self, stop: CancellationToken) -> Result<(), CommandError> {
-        // Whoever asked for port 0 has to learn which one it became.
+        // With port 0 the system chooses one.
         let listening = self.listener.local_addr().map_err(CommandError::io("cannot listen"))?;
         let scheme = if self.settings.tls.is_some() { "https" } else { "http" };
-        let text = format!("fluxway listens on {scheme}://{listening}/mcp (and /api/mcp, /ws, /sse)");
-        announce(self.log_format, &text);
+        let url = format!("{scheme}://{listening}/mcp");
+        announce(self.log_format, &format!("fluxway listens on {url} (also /api/mcp, /ws, /sse)"));
+        if self.log_format == LogFormat::Text && std::io::stderr().is_terminal() {
+            print_notice(&format!(
+                "To register it with Claude Code, with a key of `fluxway keys create`:\n  \
+                 claude mcp add --transport http fluxway {url} --header \"Authorization: Bearer KEY\""
+            ));
+        }
         http_transport::serve(self.settings, self.listener, stop)
             .await
             .map_err(CommandError::io("cannot serve"))
@@ -114,17 +122,17 @@ impl PreparedHttpServer {
 }
 
 impl ReloadHandle {
-    /// Takes over what may change: limits, keys for tokens, certificates. What cannot be used stays as it was.
+    /// Reloads limits, JWKS and certificates. What cannot be read stays as it was.
     pub(crate) fn reload(&self, settings: &ServingSettings) {
         self.authenticator.set_rate_limit(settings.rate);
         if let Err(error) = self.load_token_keys(settings) {
-            tracing::error!(%error, "kept the keys for tokens as they were");
+            tracing::error!(%error, "JWKS not reloaded, keeping the previous keys");
         }
         if let (Some(tls), Some((chain, key))) = (&self.tls, &settings.tls)
             && let Err(error) = read_pem_files(chain, key)
                 .and_then(|(chain, key)| tls.replace(&chain, &key).map_err(CommandError::Usage))
         {
-            tracing::error!(%error, "kept the certificate as it was");
+            tracing::error!(%error, "TLS certificate not reloaded, keeping the previous one");
         }
     }
 
@@ -142,17 +150,32 @@ impl ReloadHandle {
     }
 }
 
-/// Listens, with room for many who come at once: a connection that finds none tries again only after a second.
+fn listen_error(address: SocketAddr, source: std::io::Error) -> CommandError {
+    let hint = match source.kind() {
+        ErrorKind::AddrInUse => format!(
+            "\nhint: another process uses port {}; choose another, such as --http {}:{}",
+            address.port(),
+            address.ip(),
+            address.port().wrapping_add(1).max(1024)
+        ),
+        ErrorKind::PermissionDenied => {
+            "\nhint: ports below 1024 need privileges; choose a higher one".to_owned()
+        }
+        _ => String::new(),
+    };
+    CommandError::Environment(format!("cannot listen on {address}: {source}{hint}"))
+}
+
+/// Listens with a long backlog: a connection that is dropped there is retried only after a second.
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     const LISTEN_BACKLOG: u32 = 4096;
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // As `TcpListener::bind` does: the port of a server that was just stopped can be used again.
+    // As `TcpListener::bind` does: a restarted server can reuse its port at once.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(LISTEN_BACKLOG)
 }
 
-/// Who is let in, and the store that knows them.
 async fn build_authenticator(
     config: &mut Config,
     database: &database::DatabaseHandle,
@@ -163,7 +186,7 @@ async fn build_authenticator(
     if config.serving.no_auth {
         if !is_local {
             let why = format!(
-                "--no-auth is for loopback alone, and {address} is not; make a key with `fluxway keys create`"
+                "--no-auth works on loopback only, and {address} is not loopback; create a key with `fluxway keys create`"
             );
             return Err(CommandError::Usage(why));
         }
@@ -175,12 +198,13 @@ async fn build_authenticator(
     if !has_key && config.serving.tokens.is_none() {
         if !is_local {
             let why = format!(
-                "there is no key yet, and without one the server listens on loopback alone, not on {address}; make one with \
-                 `fluxway keys create --scope read,write`"
+                "cannot listen on {address}: no API key exists yet, so only loopback addresses are allowed. Create a key first:\n  \
+                 fluxway keys create --scope read,write"
             );
             return Err(CommandError::Usage(why));
         }
-        let how = "There is no key yet, so nobody can call. `fluxway keys create` makes one; the server need not be restarted.";
+        let how = "warning: no API key exists yet, so every call is rejected. Create one while the server runs:\n  \
+                   fluxway keys create --scope read,write";
         announce(config.log_format, how);
     }
     let pepper = database::resolve_pepper(&mut config.serving, store.as_ref()).await?;
@@ -191,8 +215,7 @@ async fn build_authenticator(
     Ok((authenticator, Some(store)))
 }
 
-/// Without keys the server is for this machine alone. A name that others call it by says that a proxy or a tunnel brings them
-/// here, and they would all be let in.
+/// A public name means that a proxy or tunnel forwards calls from other machines, which --no-auth would accept.
 fn reject_public_names(settings: &ServingSettings) -> Result<(), CommandError> {
     let named = match (&settings.public_url, settings.hosts.iter().find(|host| !is_local_name(host))) {
         (Some(url), _) => format!("--public-url {url}"),
@@ -200,8 +223,8 @@ fn reject_public_names(settings: &ServingSettings) -> Result<(), CommandError> {
         (None, None) => return Ok(()),
     };
     Err(CommandError::Usage(format!(
-        "--no-auth lets everybody in without a key, and {named} is how others than this machine reach the server; leave out \
-         --no-auth and make keys with `fluxway keys create`, or leave out the name to serve this machine alone"
+        "--no-auth accepts calls without a key, but {named} makes the server reachable from other machines; drop --no-auth and \
+         create keys with `fluxway keys create`, or drop the name to serve this machine only"
     )))
 }
 
@@ -225,7 +248,7 @@ fn read_pem_files(chain: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>), Comman
 }
 
 /// Reads a small file that the settings name.
-#[expect(clippy::disallowed_methods, reason = "certificates and keys lie in no repository")]
+#[expect(clippy::disallowed_methods, reason = "certificates and keys are in no repository")]
 fn read_small_file(path: &Path) -> Result<Vec<u8>, CommandError> {
     use std::io::Read;
     const MAX_FILE_BYTES: u64 = 1024 * 1024;

@@ -9,7 +9,6 @@ use crate::args::IndexArgs;
 use crate::exit::{self, CommandError};
 use crate::terminal;
 
-/// What an index is called unless somebody says otherwise.
 const DEFAULT_INDEX_FILE: &str = "fluxway-docs.index";
 
 pub(crate) fn run(args: &IndexArgs) -> Result<(), CommandError> {
@@ -30,7 +29,7 @@ pub(crate) fn run(args: &IndexArgs) -> Result<(), CommandError> {
     exit::print(&render_summary(&made, &out))
 }
 
-/// Says how far the work is, if somebody sees it.
+/// Shows progress, if there is a terminal.
 fn progress_budget() -> WorkBudget {
     let budget = WorkBudget::unlimited();
     if !terminal::shows_progress() {

@@ -1,12 +1,11 @@
-//! `fluxway integrate`: the tool of that name, with the terminal as the one that answers.
+//! `fluxway integrate`: the tool of that name, with its questions on the terminal.
 
 use std::io::IsTerminal;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::client::{AskPolicy, CliClient, with_client};
-use super::plan::{render_checks, render_section, resolve_root};
+use super::plan::{render_checks, render_restored, render_section, resolve_root, root_flag};
 use crate::args::IntegrateArgs;
 use crate::config::Config;
 use crate::exit::{self, CommandError};
@@ -16,7 +15,7 @@ pub(crate) fn run(mut config: Config, args: &IntegrateArgs) -> Result<(), Comman
     if let Some(folder) = &args.folder {
         config.roots = vec![resolve_root(folder)?];
     }
-    // Who says yes in advance wants no questions; with defaults, a terminal then does what a script does.
+    // --yes asks nothing, so a terminal gets the same defaults as a script.
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let can_ask = is_terminal && !args.yes;
     let mut arguments = args.integration.arguments();
@@ -26,7 +25,7 @@ pub(crate) fn run(mut config: Config, args: &IntegrateArgs) -> Result<(), Comman
     if args.check {
         arguments.insert("run_checks".to_owned(), json!(true));
     }
-    // The user who said --yes --check has agreed to the commands as well.
+    // --yes --check agrees to the commands as well.
     let agreed = args.yes && args.check;
     let asking = if agreed {
         AskPolicy::Preset(vec![("run_commands", json!(true))])
@@ -48,13 +47,13 @@ pub(crate) fn run(mut config: Config, args: &IntegrateArgs) -> Result<(), Comman
     } else {
         print_outcome(&serde_json::from_str(&text).unwrap_or_default(), args)
     };
-    // Only the last question can be turned away from: everything is written by then, and stays.
+    // Only the last question leaves a result when it is interrupted: by then everything is written.
     if is_stopped { shown.and(Err(CommandError::Stopped("the changes are kept".to_owned()))) } else { shown }
 }
 
-/// What is missing, in the words of this command: nobody is there to be asked.
+/// Says which flags would have answered the questions that could not be asked.
 fn missing_flags_message(why: &str, is_terminal: bool) -> String {
-    let (needs, shown) = why.split_once("\n\n").unwrap_or((why, ""));
+    let (needs, diff) = why.split_once("\n\n").unwrap_or((why, ""));
     let names: Vec<&str> = needs.split('`').skip(1).step_by(2).collect();
     let flags: Vec<String> =
         names
@@ -63,47 +62,49 @@ fn missing_flags_message(why: &str, is_terminal: bool) -> String {
                 if *name == "confirm" { "--yes".to_owned() } else { format!("--{}", name.replace('_', "-")) }
             })
             .collect();
-    let why = if is_terminal { "--yes asks nothing" } else { "there is no terminal to ask on" };
-    let shown = styling::render_diff(shown, false);
-    let shown = if shown.is_empty() { shown } else { format!("\n\n{}", shown.trim_end()) };
-    format!("nothing was written: {why}, so give {}{shown}", flags.join(" and "))
+    let why = if is_terminal { "--yes asks no questions" } else { "there is no terminal to ask on" };
+    let diff = styling::render_diff(diff, false);
+    let diff = if diff.is_empty() { diff } else { format!("\n\n{}", diff.trim_end()) };
+    format!("nothing was written: {why}; pass {}{diff}", flags.join(" and "))
 }
 
-/// What came of it. The diff is shown to those who have not seen it.
+/// Prints the outcome. The diff is printed only if the user has not seen it at a question.
 fn print_outcome(reply: &Value, args: &IntegrateArgs) -> Result<(), CommandError> {
     let list = |name: &str| -> Vec<String> {
         reply[name].as_array().into_iter().flatten().filter_map(Value::as_str).map(escape_controls).collect()
     };
-    let (checked, verdict) = render_checks(reply);
-    let (said, verdict) = match reply["outcome"].as_str() {
-        Some("applied") => (render_applied(reply, &list("files"), &checked, args.folder.as_deref()), verdict),
+    let (checks, verdict) = render_checks(reply);
+    let (outcome, verdict) = match reply["outcome"].as_str() {
+        Some("applied") => (render_applied(reply, &list("files"), &checks, args), verdict),
         Some("already_applied") => {
-            (format!("Integrated already: nothing had to be written.\n{checked}"), verdict)
+            (format!("Already integrated: nothing had to be written.\n{checks}"), verdict)
         }
-        Some("undone") => (format!("Undone. As before: {}\n", list("files").join(", ")), Ok(())),
+        Some("undone") => (render_restored("Undone", &list("files")), Ok(())),
         Some("declined") => ("Nothing was written.\n".to_owned(), Ok(())),
         _ => return Err(CommandError::Refused(list("warnings").join("\n"))),
     };
-    let mut shown = String::new();
+    let mut page = String::new();
     if args.yes {
-        shown =
-            styling::render_diff(reply["diff"].as_str().unwrap_or_default(), styling::use_colour_on_stdout());
-        shown.push_str(&render_section("warning", &reply["warnings"]));
+        page.push_str(reply["diff"].as_str().unwrap_or_default());
+        page.push('\n');
+        page.push_str(&render_section("note", &reply["notes"]));
+        page.push_str(&render_section("warning", &reply["warnings"]));
     }
-    exit::print(&(shown + &said))?;
+    exit::print_page(&(page + &outcome))?;
     verdict
 }
 
-/// What was written, what is still to be done, and how it is taken back.
-fn render_applied(reply: &Value, files: &[String], checked: &str, folder: Option<&Path>) -> String {
+/// What was written, what is left to do, and how to undo it.
+fn render_applied(reply: &Value, files: &[String], checks: &str, args: &IntegrateArgs) -> String {
     let text = |name: &str| escape_controls(reply[name].as_str().unwrap_or_default());
     let (framework, target, id) = (text("framework"), text("target"), text("plan_id"));
-    let runs = if target.is_empty() { target } else { format!(", running {target}") };
+    let target = if target.is_empty() { target } else { format!("; FluxLoop will run {target}") };
     let files: String = files.iter().map(|file| ["  ", file, "\n"].concat()).collect();
     let needed = render_section("needed", &reply["prerequisites"]);
-    let root = folder.map(|folder| format!(" --root {}", escape_controls(&folder.display().to_string())));
-    let undo = format!("`fluxway undo {id}{}` takes it back.\n", root.unwrap_or_default());
-    format!("Integrated: FluxLoop for {framework}{runs}. Written:\n{files}{checked}{needed}{undo}")
+    format!(
+        "Integrated FluxLoop for {framework}{target}. Written:\n{files}{checks}{needed}\nTo undo it:\n  fluxway undo {id}{}\n",
+        root_flag(args.folder.as_ref())
+    )
 }
 
 #[cfg(test)]
@@ -113,9 +114,9 @@ mod tests {
     #[test]
     fn missing_answers_are_named_as_flags() {
         for (why, expected) in [
-            ("integrate needs more: `confirm` (Write?). Ask the user.", "so give --yes"),
-            ("integrate needs more: `request_field` (Which? One of: a, b). Ask.", "so give --request-field"),
-            ("integrate needs more: `confirm` (Write?). Ask.\n\n+\u{1b}a\n", "so give --yes\n\n+\\u{1b}a"),
+            ("integrate needs more: `confirm` (Write?). Ask the user.", "; pass --yes"),
+            ("integrate needs more: `request_field` (Which? One of: a, b). Ask.", "; pass --request-field"),
+            ("integrate needs more: `confirm` (Write?). Ask.\n\n+\u{1b}a\n", "; pass --yes\n\n+\\u{1b}a"),
         ] {
             assert!(
                 missing_flags_message(why, false).ends_with(expected),

@@ -37,15 +37,15 @@ pub(crate) fn run(mut config: Config, command: KeysCommand) -> Result<(), Comman
     })
 }
 
-/// What whoever stops a command has to know.
+/// What an interrupted command may have left behind.
 fn interruption_notice(command: &KeysCommand) -> &'static str {
     match command {
         KeysCommand::Create { .. } => {
-            "a key that was printed already may not be stored; one that `fluxway keys list` does not have opens nothing"
+            "a key that was already printed may not be stored; it works only if `fluxway keys list` shows it"
         }
-        KeysCommand::List { .. } => "nothing has changed",
+        KeysCommand::List { .. } => "nothing was changed",
         KeysCommand::Revoke { .. } => {
-            "`fluxway keys list` says whether the key has ended; the same command ends it"
+            "`fluxway keys list` shows whether the key is revoked; run the command again to revoke it"
         }
         KeysCommand::Rotate { .. } => {
             "a secret that was printed already may not be stored, and the old one may have begun to run out; the same command \
@@ -77,9 +77,7 @@ impl KeyAdmin<'_> {
             validate_name(name, text.map(String::as_str).unwrap_or_default())?;
         }
         if tenant.is_empty() {
-            return Err(CommandError::Usage(
-                "a key belongs to somebody: --tenant cannot be empty".to_owned(),
-            ));
+            return Err(CommandError::Usage("--tenant must not be empty".to_owned()));
         }
         let expires = expires.map(|life| self.now.checked_add(life)).transpose();
         let expires =
@@ -126,7 +124,7 @@ impl KeyAdmin<'_> {
         Ok(())
     }
 
-    /// Prints what is never shown again, before it is stored: what nobody has seen must not open anything.
+    /// Prints the secret before it is stored: a key that was never shown must not work.
     async fn print_secret(&self, text: &SecretString, if_not: &str) -> Result<SecretOutput, CommandError> {
         // Once it is printed, little should be left that can go wrong.
         self.store.check_ready().await?;
@@ -141,7 +139,7 @@ impl KeyAdmin<'_> {
             return exit::print(&json!({ "keys": keys }).to_string());
         }
         if keys.is_empty() {
-            print_notice("There are no keys. `fluxway keys create` makes one.");
+            print_notice("There are no keys. Create one with `fluxway keys create`.");
             return Ok(());
         }
         let head =
@@ -175,7 +173,7 @@ impl KeyAdmin<'_> {
 
     async fn revoke(&self, id: &str) -> Result<(), CommandError> {
         let key = self.store.revoke_key(id, self.now).await?.ok_or_else(|| unknown_key(id))?;
-        print_notice(&format!("{} is revoked; within two seconds nobody takes it any more.", key.id));
+        print_notice(&format!("{} is revoked; every replica rejects it within two seconds.", key.id));
         Ok(())
     }
 
@@ -196,7 +194,7 @@ impl KeyAdmin<'_> {
         let record = record.inspect_err(|_| {
             print_notice("The secret that was printed may not have been stored. Do not use it.");
         })?;
-        print_notice(&format!("The old secret of {id} is good until {}.", format_time(old_until)));
+        print_notice(&format!("The old secret of {id} works until {}.", format_time(old_until)));
         print_key_notice(&record);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `fluxway plan`, `apply` and `undo`: the way from a repository to a change and back, on a terminal.
+//! `fluxway plan`, `apply` and `undo`.
 
 use std::fmt::Write;
 use std::io::{IsTerminal, Read};
@@ -10,9 +10,8 @@ use super::client::{AskPolicy, CliClient, with_client};
 use crate::args::{ApplyArgs, IntegrationArgs, PlanArgs, UndoArgs};
 use crate::config::{Config, ConfigError};
 use crate::exit::{self, CommandError};
-use crate::styling::{self, escape_controls};
+use crate::styling::escape_controls;
 
-/// Proposes a plan and shows it.
 pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), CommandError> {
     if let Some(folder) = &args.folder {
         config.roots = vec![resolve_root(folder)?];
@@ -24,7 +23,7 @@ pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), CommandErro
     let mut reply: Value = serde_json::from_str(&reply).unwrap_or_default();
     let why = reply["integration_steps"]["skipped"].as_str().map(str::to_owned);
     let plan = match &why {
-        // A program that reads this gets what it always gets: a plan, here one without edits.
+        // Programs that read this always get a plan, here one without edits.
         Some(why) => {
             json!({ "summary": "No FluxLoop integration.", "edits": [], "files": [], "warnings": [why] })
         }
@@ -38,17 +37,16 @@ pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), CommandErro
     if args.json {
         return exit::print(&text);
     }
-    print_plan(&plan, args.out.as_deref())
+    print_plan(&plan, args.folder.as_ref(), args.out.as_deref())
 }
 
-/// Applies a plan from a file, or one that is kept.
 pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), CommandError> {
     let asking = match (args.check, args.yes) {
         (false, _) => AskPolicy::Never,
         (true, true) => AskPolicy::Preset(vec![("run_commands", json!(true))]),
         (true, false) if has_terminal() => AskPolicy::Terminal,
         (true, false) => {
-            let why = "--check runs commands of the plan, and there is no terminal to ask on: add --yes if you agree to them";
+            let why = "--check runs commands of the plan, and there is no terminal to ask on; pass --yes if you agree to them";
             return Err(CommandError::Usage(why.to_owned()));
         }
     };
@@ -68,37 +66,66 @@ pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), CommandError>
         return exit::print(&text);
     }
     let reply: Value = serde_json::from_str(&text).unwrap_or_default();
-    let mut shown =
-        styling::render_diff(reply["diff"].as_str().unwrap_or_default(), styling::use_colour_on_stdout());
-    shown.push_str(&render_section("warning", &reply["warnings"]));
-    let files = reply["files"].as_array().map_or(0, Vec::len);
+    let mut page = reply["diff"].as_str().unwrap_or_default().to_owned();
+    if !page.is_empty() {
+        page.push('\n');
+    }
+    page.push_str(&render_section("note", &reply["notes"]));
+    page.push_str(&render_section("warning", &reply["warnings"]));
+    let (checks, failed) = render_checks(&reply);
+    page.push_str(&checks);
+    let id = escape_controls(reply["plan_id"].as_str().unwrap_or_default());
     let outcome = match reply["outcome"].as_str() {
         Some("applied") => format!(
-            "Applied: {files} {} written. `fluxway undo {}` takes it back.\n",
-            if files == 1 { "file" } else { "files" },
-            escape_controls(reply["plan_id"].as_str().unwrap_or_default())
+            "Applied: {} written.\n\nTo undo it:\n  fluxway undo {id}{}\n",
+            count_files(&reply["files"]),
+            root_flag(args.roots.root.as_deref().and_then(<[PathBuf]>::first)),
         ),
-        Some("dry_run") => "Nothing was written: this was a dry run.\n".to_owned(),
+        Some("dry_run") => {
+            let file = args.plan.display().to_string();
+            format!(
+                "Dry run: nothing was written.\n\nTo apply it:\n  fluxway apply {}{}\n",
+                escape_controls(&file),
+                root_flag(args.roots.root.as_deref().and_then(<[PathBuf]>::first))
+            )
+        }
         _ => "Already applied: nothing had to be written.\n".to_owned(),
     };
-    shown.push_str(&outcome);
-    let (checks, failed) = render_checks(&reply);
-    exit::print(&format!("{shown}{checks}"))?;
+    exit::print_page(&(page + &outcome))?;
     failed
 }
 
-/// How post-checks ended, and the failure that it is if one of them failed.
+/// "1 file", "3 files".
+fn count_files(files: &Value) -> String {
+    let count = files.as_array().map_or(0, Vec::len);
+    format!("{count} {}", if count == 1 { "file" } else { "files" })
+}
+
+/// The flag that makes a command to copy work on the same repository.
+pub(super) fn root_flag(folder: Option<&PathBuf>) -> String {
+    let flag = |folder: &PathBuf| {
+        let name = folder.display().to_string();
+        let quoted = shlex::try_quote(&name).map_or_else(|_| name.clone(), Into::into);
+        format!(" --root {}", escape_controls(&quoted))
+    };
+    folder.map(flag).unwrap_or_default()
+}
+
+/// How the post-checks ended, and the error if one of them failed.
 pub(super) fn render_checks(reply: &Value) -> (String, Result<(), CommandError>) {
     let (mut shown, mut failed) = (String::new(), 0);
     if let Some(why) = reply["checks_not_run"].as_str() {
-        let _ = writeln!(shown, "not run: {}", escape_controls(why));
+        let _ = writeln!(shown, "skipped: {}", escape_controls(why));
     }
     for check in reply["checks"].as_array().into_iter().flatten() {
-        let passed = check["passed"] == true;
-        failed += usize::from(!passed);
-        let word = if passed { "passed" } else { "FAILED" };
-        let _ = writeln!(shown, "{word}: {}", escape_controls(check["command"].as_str().unwrap_or_default()));
-        if !passed {
+        let command = escape_controls(check["command"].as_str().unwrap_or_default());
+        if check["passed"] == true {
+            let _ = writeln!(shown, "passed: {command}");
+        } else if let Some(why) = check["skipped"].as_str() {
+            let _ = writeln!(shown, "skipped: {command} ({})", escape_controls(why));
+        } else {
+            failed += 1;
+            let _ = writeln!(shown, "failed: {command}");
             let output = check["output"].as_str().unwrap_or_default();
             shown.extend(output.lines().map(|line| format!("    {}\n", escape_controls(line))));
         }
@@ -106,14 +133,14 @@ pub(super) fn render_checks(reply: &Value) -> (String, Result<(), CommandError>)
     let verdict = match failed {
         0 => Ok(()),
         _ => Err(CommandError::Refused(format!(
-            "{failed} post-checks failed; the plan is applied, `fluxway undo` takes it back"
+            "{failed} post-{} failed; the plan stays applied until you run `fluxway undo`",
+            if failed == 1 { "check" } else { "checks" }
         ))),
     };
     (shown, verdict)
 }
 
 impl IntegrationArgs {
-    /// What was wished for, as arguments of a tool.
     pub(super) fn arguments(&self) -> Map<String, Value> {
         let given = [
             ("framework", &self.framework),
@@ -129,7 +156,6 @@ impl IntegrationArgs {
     }
 }
 
-/// Takes a plan back.
 pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), CommandError> {
     let asking = if args.yes { AskPolicy::FirstOption } else { AskPolicy::terminal_if(has_terminal()) };
     let mut arguments = Map::new();
@@ -143,7 +169,9 @@ pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), CommandError> {
     let text = call_tool(config, asking, "undo_edit_plan", arguments).map_err(|failure| match failure {
         CommandError::Refused(why) if why.starts_with("undo_edit_plan needs more") => {
             let (_, named) = why.split_once("\n\n").unwrap_or(("", &why));
-            CommandError::Refused(format!("{named}\nNothing was undone: name the plan, or say --yes"))
+            CommandError::Refused(format!(
+                "{named}\nNothing was undone: there is no terminal to ask on.\nhint: pass --yes, or the id of the plan"
+            ))
         }
         other => other,
     })?;
@@ -158,8 +186,14 @@ pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), CommandError> {
         .filter_map(Value::as_str)
         .map(escape_controls)
         .collect();
-    let done = if reply["outcome"] == "already_undone" { "Undone already" } else { "Undone" };
-    exit::print(&format!("{done}. As before: {}", files.join(", ")))
+    let outcome = if reply["outcome"] == "already_undone" { "Already undone" } else { "Undone" };
+    exit::print_page(&render_restored(outcome, &files))
+}
+
+/// The files that are as they were before a plan.
+pub(super) fn render_restored(outcome: &str, files: &[String]) -> String {
+    let files: String = files.iter().map(|file| ["  ", file, "\n"].concat()).collect();
+    format!("{outcome}. These files are as they were before the plan:\n{files}")
 }
 
 fn call_tool(
@@ -184,34 +218,39 @@ fn stored_plan_id(given: &Path) -> Option<&str> {
     (is_id && !given.exists()).then_some(id)
 }
 
-fn print_plan(plan: &Value, file: Option<&Path>) -> Result<(), CommandError> {
-    let mut shown = format!("{}\n\n", escape_controls(plan["summary"].as_str().unwrap_or_default()));
+fn print_plan(plan: &Value, folder: Option<&PathBuf>, file: Option<&Path>) -> Result<(), CommandError> {
+    let mut page = format!("{}\n\n", escape_controls(plan["summary"].as_str().unwrap_or_default()));
     for edit in plan["edits"].as_array().into_iter().flatten() {
         let part = |name: &str| escape_controls(edit[name].as_str().unwrap_or_default());
-        let _ = writeln!(shown, "  {:<18} {}: {}", part("strategy"), part("filepath"), part("rationale"));
+        let _ = writeln!(page, "  {} ({})", part("filepath"), part("strategy").replace('_', " "));
+        let _ = writeln!(page, "      {}", part("rationale"));
     }
-    shown.push('\n');
+    if plan["edits"].as_array().is_some_and(|edits| !edits.is_empty()) {
+        page.push('\n');
+    }
     for diff in plan["files"].as_array().into_iter().flatten().filter_map(|file| file["diff"].as_str()) {
-        shown.push_str(&styling::render_diff(diff, styling::use_colour_on_stdout()));
-        shown.push('\n');
+        page.push_str(diff);
+        page.push('\n');
     }
-    shown.push_str(&render_section("needed", &plan["prerequisites"]));
-    shown.push_str(&render_section("warning", &plan["warnings"]));
-    shown.push_str(&render_section("check", &plan["postChecks"]));
     let is_empty = plan["files"].as_array().is_none_or(Vec::is_empty);
+    let has_no_edits = is_empty && plan["edits"].as_array().is_none_or(Vec::is_empty);
+    page.push_str(&render_section("needed", &plan["prerequisites"]));
+    page.push_str(&render_section("note", &plan["notes"]));
+    // A plan without edits is blocked, and its warnings are the reasons.
+    page.push_str(&render_section(if has_no_edits { "blocked" } else { "warning" }, &plan["warnings"]));
+    page.push_str(&render_section("check", &plan["postChecks"]));
     if !is_empty {
-        let next = match file {
-            Some(file) => format!("\nfluxway apply {} applies it.\n", file.display()),
-            None => format!(
-                "\nNothing was written. `fluxway apply {}` applies it; --out FILE writes it to a file.\n",
-                escape_controls(plan["id"].as_str().unwrap_or_default())
-            ),
-        };
-        shown.push_str(&next);
+        let id = escape_controls(plan["id"].as_str().unwrap_or_default());
+        let source = file.map_or(id, |file| escape_controls(&file.display().to_string()));
+        let _ = write!(
+            page,
+            "\nNothing was written yet. To apply the plan:\n  fluxway apply {source}{}\n",
+            root_flag(folder)
+        );
     }
-    exit::print(&shown)?;
-    if is_empty && plan["edits"].as_array().is_none_or(Vec::is_empty) {
-        return Err(CommandError::Refused("there is nothing to apply; the warnings say why".to_owned()));
+    exit::print_page(&page)?;
+    if has_no_edits {
+        return Err(CommandError::Refused("there is nothing to apply, for the reasons above".to_owned()));
     }
     Ok(())
 }
@@ -238,9 +277,7 @@ fn read_plan(file: &Path) -> Result<Value, CommandError> {
     } else {
         std::fs::read_to_string(file).map(|found| text = found)
     };
-    read.map_err(|error| {
-        CommandError::Usage(format!("the plan {} cannot be read: {error}", file.display()))
-    })?;
+    read.map_err(|error| CommandError::Usage(format!("cannot read the plan {}: {error}", file.display())))?;
     let plan: Value = serde_json::from_str(&text)
         .map_err(|error| CommandError::Usage(format!("the plan {} is not JSON: {error}", file.display())))?;
     if plan.is_object() { Ok(plan) } else { Err(CommandError::Usage("a plan is a JSON object".to_owned())) }

@@ -1,4 +1,4 @@
-//! `fluxway projects`: for whoever owns the store. It asks for no key, and sees every account.
+//! `fluxway projects`: works on the store directly, without a key, across all accounts.
 
 mod export;
 mod export_folder;
@@ -45,7 +45,7 @@ pub(crate) fn run(config: &Config, command: ProjectsCommand) -> Result<(), Comma
     })
 }
 
-/// What whoever stops a command has to know.
+/// What an interrupted command may have left behind.
 fn interruption_notice(command: &ProjectsCommand) -> &'static str {
     match command {
         ProjectsCommand::List { .. } => "nothing has changed",
@@ -102,7 +102,7 @@ impl ProjectAdmin {
         exit::print(&render_table(&rows, ""))
     }
 
-    /// The project of an id, whoever has it.
+    /// Finds a project by id, in any account.
     async fn find(&self, id: &str, account: Option<&str>) -> Result<Project, CommandError> {
         let id = ProjectId::parse(id).map_err(Error::from)?;
         for account in self.accounts(account).await? {

@@ -82,7 +82,7 @@ impl AnswerNode {
                 let item = |item: &Self| [&indent, "-\n", &item.render_lines(depth + 1, columns)].concat();
                 items.iter().map(item).collect()
             }
-            Self::Text(text) => format!("{indent}{text}\n"),
+            Self::Text(text) => wrap_line(&format!("{indent}{text}"), columns),
             Self::Diff(text) => styling::render_diff(text, styling::use_colour_on_stdout()),
             Self::File(text) => text.lines().map(|line| escape_controls(line) + "\n").collect(),
         }
@@ -91,7 +91,7 @@ impl AnswerNode {
     fn render_entry(&self, name: &str, depth: usize, columns: Option<usize>) -> String {
         let indent = "  ".repeat(depth);
         match self.render_inline() {
-            Some(text) => format!("{indent}{name}: {text}\n"),
+            Some(text) => wrap_line(&format!("{indent}{name}: {text}"), columns),
             None => format!("{indent}{name}:\n{}", self.render_lines(depth + 1, columns)),
         }
     }
@@ -137,6 +137,10 @@ impl AnswerNode {
             Self::Text(_) | Self::Diff(_) | Self::File(_) | Self::Map(_) => self.render_inline(),
         }
     }
+}
+
+fn wrap_line(line: &str, columns: Option<usize>) -> String {
+    styling::wrap_hanging(line, columns.unwrap_or(usize::MAX)).into_iter().map(|line| line + "\n").collect()
 }
 
 fn render_rows(rows: &[AnswerNode], indent: &str, columns: Option<usize>) -> String {
@@ -280,7 +284,7 @@ mod tests {
     #[test]
     fn machine_only_plan_fields_are_omitted() {
         let plan = r#"{"edits": [{"filepath": "a", "changes": [], "anchors": [], "payload": {}}], "rollback": {"reverseDiff": "x"}, "postCheckCommands": []}"#;
-        let shown = "edits:\n  filepath\n  a\nrollback: \n";
+        let shown = "edits:\n  filepath\n  a\nrollback:\n";
         check(plan, shown);
         let deeper = shown.replace('\n', "\n  ");
         check(

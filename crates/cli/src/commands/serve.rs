@@ -1,5 +1,7 @@
 //! `fluxway serve`.
 
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,13 +15,11 @@ use super::http::{PreparedHttpServer, ReloadHandle};
 use crate::config::{Config, ConfigSources};
 use crate::exit::{self, CommandError};
 
-/// How long the store may take to be closed.
 const STORE_CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
-/// How often to look whether the program that started us is still there.
 const PARENT_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(config: Config, sources: ConfigSources) -> Result<(), CommandError> {
-    // On a pipe the reader thread does the work, and tasks only wait: one thread is enough for them, and starts sooner.
+    // On stdio the reader thread does the work and tasks only wait, so one runtime thread is enough and starts sooner.
     let mut runtime = match config.http {
         Some(_) => Builder::new_multi_thread(),
         None => Builder::new_current_thread(),
@@ -28,7 +28,7 @@ pub(crate) fn run(config: Config, sources: ConfigSources) -> Result<(), CommandE
     let has_store = config.http.is_some();
     config.warn_about_roots();
     let outcome = runtime.block_on(serve(config, sources));
-    // Threads that wait for a client which is gone are not waited for; a store that has to be closed is.
+    // Do not wait for threads that still read from a client that is gone, but let a store be closed.
     runtime.shutdown_timeout(if has_store { STORE_CLOSE_TIMEOUT } else { Duration::ZERO });
     outcome
 }
@@ -46,25 +46,42 @@ async fn serve(mut config: Config, sources: ConfigSources) -> Result<(), Command
         return http.serve(stop).await;
     }
     let principal = config.local_user();
+    let root = config.roots.first().cloned();
     let database = database::DatabaseHandle::for_settings(&config.serving);
     let flow = database.flow_settings(config.interactive, config.seal.is_some());
     let app = config
         .app_builder()
         .flow(flow)
         .projects(database.project_opener())
-        // The user holds the other end of the pipe; their client asks them.
+        // The client is on the user's machine, and asks the user.
         .checks(CheckPolicy::ProposedPlans)
         .asks_client_roots(true)
         .build();
     if principal.has_scope(Scope::Write) {
         app.recover_interrupted_plans().await;
     }
+    if std::io::stdin().is_terminal() {
+        print_registration_hint(root);
+    }
     handle_signals(&app, None, sources, &stop)?;
     tokio::spawn(watch_parent(stop.clone()));
-    let what = "the server could not start a thread; it may be out of memory or at a limit on processes";
+    let what = "cannot start a thread; the machine may be out of memory or at its process limit";
     server::transport::stdio::serve(app, principal, stdin()?, stdout()?, stop)
         .await
         .map_err(CommandError::io(what))
+}
+
+/// A server that waits in silence looks broken to a user who typed the command.
+fn print_registration_hint(root: Option<PathBuf>) {
+    let program = std::env::args().next().unwrap_or_else(|| "fluxway".to_owned());
+    let root = root.map_or_else(|| "DIR".to_owned(), |root| root.display().to_string());
+    let quote = |text: &str| shlex::try_quote(text).map_or_else(|_| text.to_owned(), Into::into);
+    exit::print_notice(&format!(
+        "fluxway serves MCP on stdin and stdout, for {root}. It is meant to be started by an MCP client; Ctrl-D ends it.\n\
+         To register it with Claude Code:\n  claude mcp add fluxway -- {} serve --root {}",
+        quote(&program),
+        quote(&root)
+    ));
 }
 
 /// The pipe itself, without the buffers and locks of the standard library's handle.
@@ -108,16 +125,16 @@ fn handle_signals(
     Ok(())
 }
 
-/// The first time, what runs may come to its end; whoever says it twice means at once.
+/// The first signal lets running calls finish; the second exits.
 fn request_stop(stop: &CancellationToken) {
     if stop.is_cancelled() {
-        tracing::warn!("told twice to end");
+        tracing::warn!("second termination signal, exiting now");
         std::process::exit(130);
     }
     stop.cancel();
 }
 
-/// Takes over what the settings say now, as far as it may change. Settings that are not usable change nothing.
+/// Applies the settings that may change at run time. Invalid settings change nothing.
 fn reload(app: &App, live: Option<&ReloadHandle>, sources: &ConfigSources) {
     match Config::resolve(sources) {
         Ok(config) => {
@@ -126,19 +143,19 @@ fn reload(app: &App, live: Option<&ReloadHandle>, sources: &ConfigSources) {
                 live.reload(&config.serving);
             }
         }
-        Err(error) => tracing::error!(%error, "kept the settings as they were"),
+        Err(error) => tracing::error!(%error, "settings not reloaded, keeping the previous ones"),
     }
 }
 
-/// Stops when the program that started this one is gone: its end of the pipe may live on in another child. Who that was
-/// is asked at once, not when the task first runs: by then it may be gone already, and nobody would notice.
+/// Stops when the parent process is gone: its end of the pipe may stay open in another child. The parent is looked up before
+/// the task first runs, since it may exit in between.
 fn watch_parent(stop: CancellationToken) -> impl Future<Output = ()> {
     let parent = std::os::unix::process::parent_id();
     async move {
         while std::os::unix::process::parent_id() == parent {
             tokio::time::sleep(PARENT_CHECK_INTERVAL).await;
         }
-        tracing::info!("the parent process is gone");
+        tracing::info!("parent process exited");
         stop.cancel();
     }
 }

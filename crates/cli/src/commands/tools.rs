@@ -12,10 +12,9 @@ pub(crate) fn run(config: Config, as_json: bool) -> Result<(), CommandError> {
         return exit::print(&to_pretty_json(&json!({ "tools": tools })));
     }
     let pages: Vec<String> = tools.iter().map(render_tool).collect();
-    exit::print(&pages.join("\n"))
+    exit::print_page(&pages.join("\n"))
 }
 
-/// A tool for people: name, what it does, its arguments.
 fn render_tool(tool: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let required: Vec<&str> =
@@ -29,7 +28,7 @@ fn render_tool(tool: &Value) -> String {
                 schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let kind = if options.is_empty() { text(&schema["type"]) } else { options.join("|") };
             let mark = if required.contains(&name.as_str()) { " (required)" } else { "" };
-            format!("  --{name} <{kind}>{mark}  {}\n", text(&schema["description"]))
+            format!("  --{name} <{kind}>{mark}\n      {}\n", text(&schema["description"]))
         })
         .collect();
     format!("{}: {}\n{}", text(&tool["name"]), text(&tool["description"]), arguments.concat())

@@ -1,4 +1,4 @@
-//! Settings of the documents that are searched.
+//! Settings of the documents that `faq` searches.
 
 use std::path::PathBuf;
 
@@ -6,26 +6,27 @@ use clap::Args;
 use serde::Deserialize;
 use server::DocumentSettings;
 
-/// The heading that these settings stand under, in `--help` and on the page of settings.
-pub(super) const HEADING: &str = "Documents";
+use super::layers::layer;
 
-/// One source of these settings. In the file they stand under `[docs]`.
+/// Heading in `--help`. Settings beneath it are in the section `[docs]` of the file.
+pub(super) const HEADING: &str = "Document options";
+
+/// The section `[docs]`.
 #[derive(Args, Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case")]
 #[command(next_help_heading = HEADING)]
-pub(super) struct DocumentLayer {
-    /// An index of your own documents, made with `fluxway index`; may be given several times
-    #[arg(long, global = true, value_name = "FILE", env = "FLUXWAY_INDEX")]
+pub(crate) struct DocumentLayer {
+    /// Index of your own documents, made with `fluxway index`; repeatable
+    #[arg(long, value_name = "FILE", env = "FLUXWAY_INDEX")]
     index: Option<Vec<PathBuf>>,
-    /// Search only the indexes that are named, not what comes with the program [default: false]
-    #[arg(long, global = true, env = "FLUXWAY_NO_SHIPPED_DOCS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    /// Search only your own indexes, not the documentation that comes with Fluxway
+    #[arg(long, env = "FLUXWAY_NO_SHIPPED_DOCS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     no_shipped_docs: Option<bool>,
 }
+layer!(DocumentLayer { index, no_shipped_docs });
 
-/// What was typed goes before the file.
-pub(super) fn resolve(typed: DocumentLayer, file: DocumentLayer) -> DocumentSettings {
-    DocumentSettings {
-        shipped: !typed.no_shipped_docs.or(file.no_shipped_docs).unwrap_or(false),
-        indexes: typed.index.or(file.index).unwrap_or_default(),
+impl From<DocumentLayer> for DocumentSettings {
+    fn from(layer: DocumentLayer) -> Self {
+        Self { shipped: !layer.no_shipped_docs.unwrap_or(false), indexes: layer.index.unwrap_or_default() }
     }
 }

@@ -7,53 +7,52 @@ use serde::Deserialize;
 use server::FlowMode;
 use server::flow::session::Limits;
 
-/// The heading that these settings stand under, in `--help` and on the page of settings.
-pub(super) const HEADING: &str = "Interactive sessions";
+use super::layers::layer;
 
-/// One source of these settings. In the file they stand under `[flow]`.
+/// Heading in `--help`. Settings beneath it are in the section `[flow]` of the file.
+pub(super) const HEADING: &str = "Interactive sessions (MCP Flow)";
+
+/// The section `[flow]`.
 #[derive(Args, Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case")]
 #[command(next_help_heading = HEADING)]
-pub(super) struct InteractiveLayer {
-    /// Serve no interactive sessions: interactive tools are called with all arguments [default: false]
-    #[arg(long = "flow-off", id = "flow_off", global = true, hide_short_help = true, env = "FLUXWAY_FLOW_OFF", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+pub(crate) struct InteractiveLayer {
+    /// Serve no interactive sessions; interactive tools need all arguments at once
+    #[arg(long = "flow-off", id = "flow_off", hide_short_help = true, env = "FLUXWAY_FLOW_OFF", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     off: Option<bool>,
-    /// Let clients keep their sessions, in tokens, instead of the database [default: false]
-    #[arg(long = "flow-stateless", id = "flow_stateless", global = true, hide_short_help = true, env = "FLUXWAY_FLOW_STATELESS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    /// Keep sessions in tokens that clients hold, not in the database
+    #[arg(long = "flow-stateless", id = "flow_stateless", hide_short_help = true, env = "FLUXWAY_FLOW_STATELESS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     stateless: Option<bool>,
-    /// Seconds that the user of a session may stay silent, unless the client asks for another time [default: 300]
+    /// Idle time after which a session expires, unless the client asks for another [default: 300]
     #[arg(
         long = "flow-timeout",
         id = "flow_timeout",
-        global = true,
         hide_short_help = true,
         value_name = "SECONDS",
         env = "FLUXWAY_FLOW_TIMEOUT"
     )]
     timeout: Option<u64>,
-    /// Seconds that a session can be read after its end [default: 60]
+    /// Time for which a finished session stays readable [default: 60]
     #[arg(
         long = "flow-grace",
         id = "flow_grace",
-        global = true,
         hide_short_help = true,
         value_name = "SECONDS",
         env = "FLUXWAY_FLOW_GRACE"
     )]
     grace: Option<u64>,
-    /// Sessions that one caller may have open at once [default: 100]
+    /// Maximum open sessions per caller [default: 100]
     #[arg(
         long = "flow-sessions",
         id = "flow_sessions",
-        global = true,
         hide_short_help = true,
-        value_name = "NUMBER",
+        value_name = "N",
         env = "FLUXWAY_FLOW_SESSIONS"
     )]
     sessions: Option<u32>,
 }
+layer!(InteractiveLayer { off, stateless, timeout, grace, sessions });
 
-/// Complete and checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InteractiveSettings {
     pub(crate) mode: FlowMode,
@@ -61,25 +60,19 @@ pub(crate) struct InteractiveSettings {
 }
 
 impl InteractiveSettings {
-    /// What was typed goes before the file, the file before the defaults.
-    pub(super) fn resolve(typed: &InteractiveLayer, file: &InteractiveLayer) -> Self {
+    pub(super) fn resolve(layer: &InteractiveLayer) -> Self {
         let usual = Limits::default();
-        let seconds =
-            |typed: Option<u64>, file: Option<u64>| typed.or(file).map(|n| Duration::from_secs(n.max(1)));
-        let is_off = typed.off.or(file.off).unwrap_or(false);
-        let is_stateless = typed.stateless.or(file.stateless).unwrap_or(false);
+        let seconds = |given: Option<u64>| given.map(|seconds| Duration::from_secs(seconds.max(1)));
         let limits = Limits {
-            max_open_sessions: typed.sessions.or(file.sessions).unwrap_or(usual.max_open_sessions).max(1),
-            idle_timeout: seconds(typed.timeout, file.timeout)
-                .unwrap_or(usual.idle_timeout)
-                .min(usual.max_lifetime),
-            grace_period: seconds(typed.grace, file.grace).unwrap_or(usual.grace_period),
+            max_open_sessions: layer.sessions.unwrap_or(usual.max_open_sessions).max(1),
+            idle_timeout: seconds(layer.timeout).unwrap_or(usual.idle_timeout).min(usual.max_lifetime),
+            grace_period: seconds(layer.grace).unwrap_or(usual.grace_period),
             ..usual
         };
-        let mode = match (is_off, is_stateless) {
-            (true, _) => FlowMode::Off,
-            (false, true) => FlowMode::Stateless,
-            (false, false) => FlowMode::Stored,
+        let mode = match (layer.off, layer.stateless) {
+            (Some(true), _) => FlowMode::Off,
+            (_, Some(true)) => FlowMode::Stateless,
+            _ => FlowMode::Stored,
         };
         Self { mode, limits }
     }

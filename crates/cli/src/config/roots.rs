@@ -1,4 +1,4 @@
-//! Which folder is worked in when none is named: the working directory, if it can be somebody's project.
+//! The default root: the current folder, if it can be a repository.
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ const SYSTEM_DIRS: &[&str] = &[
 ];
 
 /// Whether a folder, with every link in its path resolved, can be a project: not `/`, not the user's home or what holds it,
-/// and not a folder of the system. Programs that start servers often do so there, and nobody meant to hand all of it out.
+/// and not a folder of the system. Clients often start servers there, and users do not mean to expose all of it.
 pub(super) fn can_be_project(folder: &Path, home: Option<&Path>) -> bool {
     if home.is_some_and(|home| home.starts_with(folder))
         || PROJECT_PARENT_DIRS.iter().any(|holder| folder == *holder)

@@ -1,4 +1,4 @@
-//! Settings for serving over HTTP, and for the store beneath.
+//! Settings of the HTTP server and of its database.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -12,166 +12,173 @@ use server::access::{JwtPolicy, Pepper, RateLimit};
 use store::StoreLocation;
 
 use super::ConfigError;
+use super::layers::layer;
 
-/// The heading that these settings stand under, in `--help` and on the page of settings.
-pub(super) const HEADING: &str = "Serving over HTTP";
+/// Headings in `--help`. Settings beneath them are in the section `[serve]` of the file.
+pub(super) const HEADINGS: [&str; 3] = [DATABASE_HEADING, HTTP_HEADING, LIMITS_HEADING];
+const DATABASE_HEADING: &str = "Database options";
+const HTTP_HEADING: &str = "HTTP options";
+const LIMITS_HEADING: &str = "HTTP limits";
 
-#[expect(clippy::doc_markdown, reason = "help texts are shown as they stand")]
-/// One source of these settings. In the file they stand under `[serve]`.
+/// The section `[serve]`.
 #[derive(Args, Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[command(next_help_heading = HEADING)]
-pub(super) struct ServingLayer {
-    /// Where keys, limits, sessions and projects are kept: sqlite:PATH or postgres://USER@HOST/DATABASE [default: fluxway/fluxway.db in the user's
-    /// data folder]
-    #[arg(
-        long,
-        global = true,
-        hide_short_help = true,
-        value_name = "URL",
-        env = "FLUXWAY_DATABASE",
-        hide_env_values = true
-    )]
+pub(crate) struct ServingLayer {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) database: DatabaseLayer,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) http: HttpLayer,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) limits: HttpLimitsLayer,
+}
+
+impl ServingLayer {
+    pub(crate) fn or(self, weaker: Self) -> Self {
+        Self {
+            database: self.database.or(weaker.database),
+            http: self.http.or(weaker.http),
+            limits: self.limits.or(weaker.limits),
+        }
+    }
+}
+
+/// Where data is stored.
+#[expect(clippy::doc_markdown, reason = "help texts are shown as they are")]
+#[derive(Args, Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[command(next_help_heading = DATABASE_HEADING)]
+pub(crate) struct DatabaseLayer {
+    /// Database for keys, limits, sessions and CODEFLUSS projects: sqlite:PATH or postgres://USER@HOST/NAME [default: fluxway/fluxway.db in your data folder]
+    #[arg(long, global = true, value_name = "URL", env = "FLUXWAY_DATABASE", hide_env_values = true)]
     database: Option<String>,
-    /// Certificates (PEM) to check a PostgreSQL server with [default: those of the system]
+    /// CA certificates (PEM) for a PostgreSQL server [default: those of the system]
     #[arg(long, global = true, hide_short_help = true, value_name = "FILE", env = "FLUXWAY_DATABASE_CA")]
     database_ca: Option<PathBuf>,
-    /// Let everybody in, without a key: on loopback alone, and only to read [default: false]
-    #[arg(long, global = true, hide_short_help = true, env = "FLUXWAY_NO_AUTH", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+}
+layer!(DatabaseLayer { database, database_ca });
+
+/// How HTTP is served.
+#[expect(clippy::doc_markdown, reason = "help texts are shown as they are")]
+#[derive(Args, Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[command(next_help_heading = HTTP_HEADING)]
+pub(crate) struct HttpLayer {
+    /// Accept calls without a key: on loopback only, read-only
+    #[arg(long, hide_short_help = true, env = "FLUXWAY_NO_AUTH", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     no_auth: Option<bool>,
-    /// Let keys with the scope `execute` run the post-checks of plans that this server proposed, if their user agrees [default: false]
-    #[arg(long, global = true, hide_short_help = true, env = "FLUXWAY_ALLOW_CHECKS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    /// Let keys with the scope `execute` run post-checks of plans that this server proposed, if the user agrees
+    #[arg(long, hide_short_help = true, env = "FLUXWAY_ALLOW_CHECKS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     allow_checks: Option<bool>,
-    /// Messages that each key may send in a minute, in the long run; 0 is no limit [default: 600]
-    #[arg(long, global = true, hide_short_help = true, value_name = "NUMBER", env = "FLUXWAY_RATE_LIMIT")]
-    rate_limit: Option<u32>,
-    /// Messages that each key may send at once, after a pause [default: 100]
-    #[arg(long, global = true, hide_short_help = true, value_name = "NUMBER", env = "FLUXWAY_RATE_BURST")]
-    rate_burst: Option<u32>,
-    /// The address that clients know, such as https://mcp.example.com
-    #[arg(long, global = true, hide_short_help = true, value_name = "URL", env = "FLUXWAY_PUBLIC_URL")]
+    /// URL that clients use, such as https://mcp.example.com
+    #[arg(long, hide_short_help = true, value_name = "URL", env = "FLUXWAY_PUBLIC_URL")]
     public_url: Option<String>,
-    /// A name that clients may call the server by, beside loopback, its own address and the public one; may be given several times
+    /// Host header to accept, in addition to loopback, the address and the public URL; repeatable
     #[arg(
         long,
-        global = true,
         hide_short_help = true,
         value_name = "NAME",
         env = "FLUXWAY_ALLOW_HOST",
         value_delimiter = ','
     )]
     allow_host: Option<Vec<String>>,
-    /// The origin of web pages that may call the server, such as https://app.example.com; may be given several times
+    /// Origin of web pages that may call the server, such as https://app.example.com; repeatable
     #[arg(
         long,
-        global = true,
         hide_short_help = true,
         value_name = "ORIGIN",
         env = "FLUXWAY_ALLOW_ORIGIN",
         value_delimiter = ','
     )]
     allow_origin: Option<Vec<String>>,
-    /// Speak TLS with this certificate chain (PEM)
-    #[arg(
-        long,
-        global = true,
-        hide_short_help = true,
-        value_name = "FILE",
-        env = "FLUXWAY_TLS_CERT",
-        requires = "tls_key"
-    )]
+    /// Serve TLS with this certificate chain (PEM)
+    #[arg(long, hide_short_help = true, value_name = "FILE", env = "FLUXWAY_TLS_CERT", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// The private key (PEM) of that certificate
-    #[arg(
-        long,
-        global = true,
-        hide_short_help = true,
-        value_name = "FILE",
-        env = "FLUXWAY_TLS_KEY",
-        requires = "tls_cert"
-    )]
+    /// Private key (PEM) of the certificate
+    #[arg(long, hide_short_help = true, value_name = "FILE", env = "FLUXWAY_TLS_KEY", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Take access tokens (JWT) of this authorization server, everywhere but on /api/mcp
-    #[arg(
-        long,
-        global = true,
-        hide_short_help = true,
-        value_name = "URL",
-        env = "FLUXWAY_ISSUER",
-        requires = "jwks"
-    )]
+    /// Accept access tokens (JWT) of this authorization server, except on /api/mcp
+    #[arg(long, hide_short_help = true, value_name = "URL", env = "FLUXWAY_ISSUER", requires = "jwks")]
     issuer: Option<String>,
-    /// The authorization server's public keys: a JSON Web Key Set. Read again on SIGHUP
-    #[arg(
-        long,
-        global = true,
-        hide_short_help = true,
-        value_name = "FILE",
-        env = "FLUXWAY_JWKS",
-        requires = "issuer"
-    )]
+    /// Public keys of the authorization server: a JSON Web Key Set; SIGHUP reloads it
+    #[arg(long, hide_short_help = true, value_name = "FILE", env = "FLUXWAY_JWKS", requires = "issuer")]
     jwks: Option<PathBuf>,
-    /// Whom tokens must be for [default: the public address with /mcp]
-    #[arg(
-        long,
-        global = true,
-        hide_short_help = true,
-        value_name = "URL",
-        env = "FLUXWAY_AUDIENCE",
-        requires = "issuer"
-    )]
+    /// Required `aud` claim of access tokens [default: the public URL with /mcp]
+    #[arg(long, hide_short_help = true, value_name = "URL", env = "FLUXWAY_AUDIENCE", requires = "issuer")]
     audience: Option<String>,
-    /// Accept test keys (cf_test_sk_...) beside live ones: for servers that hold no real data [default: false]
-    #[arg(long, global = true, hide_short_help = true, env = "FLUXWAY_TEST_KEYS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    /// Also accept test keys (cf_test_sk_...); do not use with real data
+    #[arg(long, hide_short_help = true, env = "FLUXWAY_TEST_KEYS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     test_keys: Option<bool>,
-    /// The address or network of a reverse proxy whose X-Forwarded-For header is believed, such as 10.0.0.0/8; may be given several times
+    /// Address or network of a reverse proxy whose X-Forwarded-For is trusted, such as 10.0.0.0/8; repeatable
     #[arg(
         long,
-        global = true,
         hide_short_help = true,
         value_name = "NETWORK",
         env = "FLUXWAY_TRUSTED_PROXY",
         value_delimiter = ','
     )]
     trusted_proxy: Option<Vec<String>>,
-    /// Connections that may be open at once [default: 1024]
-    #[arg(
-        long,
-        global = true,
-        hide_short_help = true,
-        value_name = "NUMBER",
-        env = "FLUXWAY_MAX_CONNECTIONS"
-    )]
-    max_connections: Option<usize>,
-    /// Connections that one address may keep when all are in use; trusted proxies are exempt [default: a quarter of all]
-    #[arg(
-        long,
-        global = true,
-        hide_short_help = true,
-        value_name = "NUMBER",
-        env = "FLUXWAY_MAX_CONNECTIONS_PER_ADDRESS"
-    )]
-    max_connections_per_address: Option<usize>,
-    /// Memory for request bodies, in MiB: an address may take a quarter of it, a key an eighth [default: 256]
-    #[arg(long, global = true, hide_short_help = true, value_name = "MIB", env = "FLUXWAY_MAX_BODY_MEMORY")]
-    max_body_memory: Option<usize>,
-    /// Streams that one key may have open at once [default: 8]
-    #[arg(long, global = true, hide_short_help = true, value_name = "NUMBER", env = "FLUXWAY_MAX_STREAMS")]
-    max_streams: Option<usize>,
-    /// The secret that hashes of keys are made with: 32 bytes as base64 or hexadecimal
-    // Not a flag: flags can be read by everybody on the machine.
+    /// Secret for hashing keys: 32 bytes as base64 or hexadecimal
+    // Not a flag: every user of the machine can read the flags of a process.
     #[arg(skip)]
     pub(super) key_pepper: Option<SecretString>,
 }
+layer!(HttpLayer {
+    no_auth,
+    allow_checks,
+    public_url,
+    allow_host,
+    allow_origin,
+    tls_cert,
+    tls_key,
+    issuer,
+    jwks,
+    audience,
+    test_keys,
+    trusted_proxy,
+    key_pepper,
+});
 
-/// What `key-pepper` is for.
-pub(super) const PEPPER_HELP: &str = "The secret that hashes of keys are made with: 32 bytes as base64 or hexadecimal. With \
-    it, who can write to the database still cannot make keys [default: drawn once and kept in the database]";
+/// How much a caller may use.
+#[derive(Args, Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[command(next_help_heading = LIMITS_HEADING)]
+pub(crate) struct HttpLimitsLayer {
+    /// Sustained messages per minute per key; 0 means unlimited [default: 600]
+    #[arg(long, hide_short_help = true, value_name = "N", env = "FLUXWAY_RATE_LIMIT")]
+    rate_limit: Option<u32>,
+    /// Messages that a key may send at once after a pause [default: 100]
+    #[arg(long, hide_short_help = true, value_name = "N", env = "FLUXWAY_RATE_BURST")]
+    rate_burst: Option<u32>,
+    /// Maximum number of open connections [default: 1024]
+    #[arg(long, hide_short_help = true, value_name = "N", env = "FLUXWAY_MAX_CONNECTIONS")]
+    max_connections: Option<usize>,
+    /// Maximum connections per client address on a full server [default: a quarter of all]
+    #[arg(long, hide_short_help = true, value_name = "N", env = "FLUXWAY_MAX_CONNECTIONS_PER_ADDRESS")]
+    max_connections_per_address: Option<usize>,
+    /// Memory for request bodies; an address may use a quarter, a key an eighth [default: 256]
+    #[arg(long, hide_short_help = true, value_name = "MIB", env = "FLUXWAY_MAX_BODY_MEMORY")]
+    max_body_memory: Option<usize>,
+    /// Maximum open streams per key [default: 8]
+    #[arg(long, hide_short_help = true, value_name = "N", env = "FLUXWAY_MAX_STREAMS")]
+    max_streams: Option<usize>,
+}
+layer!(HttpLimitsLayer {
+    rate_limit,
+    rate_burst,
+    max_connections,
+    max_connections_per_address,
+    max_body_memory,
+    max_streams,
+});
 
-/// Complete and checked.
+pub(super) const PEPPER_HELP: &str = "Secret for hashing keys: 32 bytes as base64 or hexadecimal. With it, write access to the \
+    database is not enough to create keys [default: generated once and stored in the database]";
+
 #[derive(Debug)]
 pub(crate) struct ServingSettings {
-    /// `None`: none was named, and there is no folder for the usual one.
+    /// `None`: not configured, and there is no data folder for the default.
     pub(crate) database: Option<StoreLocation>,
     pub(crate) database_ca: Option<PathBuf>,
     pub(crate) no_auth: bool,
@@ -192,25 +199,16 @@ pub(crate) struct ServingSettings {
 }
 
 impl ServingSettings {
-    /// What was typed goes before the file, the file before the defaults. `data` is the folder that the user's data is in.
-    pub(super) fn resolve(
-        typed: ServingLayer,
-        file: ServingLayer,
-        data: Option<PathBuf>,
-    ) -> Result<Self, ConfigError> {
-        let per_minute = typed.rate_limit.or(file.rate_limit).unwrap_or(600);
-        let burst = typed.rate_burst.or(file.rate_burst).unwrap_or(100);
-        let public_url = typed.public_url.or(file.public_url).map(|url| url.trim_end_matches('/').to_owned());
+    /// `data` is the user's data folder.
+    pub(super) fn resolve(layer: ServingLayer, data: Option<PathBuf>) -> Result<Self, ConfigError> {
+        let ServingLayer { database, http, limits } = layer;
+        let per_minute = limits.rate_limit.unwrap_or(600);
+        let burst = limits.rate_burst.unwrap_or(100);
+        let public_url = http.public_url.map(|url| url.trim_end_matches('/').to_owned());
         let host = public_url.as_deref().map(host_from_url).transpose()?;
-        let tls = require_both(
-            "tls-cert",
-            typed.tls_cert.or(file.tls_cert),
-            "tls-key",
-            typed.tls_key.or(file.tls_key),
-        )?;
-        let issuer = require_both("issuer", typed.issuer.or(file.issuer), "jwks", typed.jwks.or(file.jwks))?;
-        let audience =
-            typed.audience.or(file.audience).or_else(|| Some(format!("{}/mcp", public_url.as_ref()?)));
+        let tls = require_both("tls-cert", http.tls_cert, "tls-key", http.tls_key)?;
+        let issuer = require_both("issuer", http.issuer, "jwks", http.jwks)?;
+        let audience = http.audience.or_else(|| Some(format!("{}/mcp", public_url.as_ref()?)));
         let tokens = match (issuer, audience) {
             (None, _) => None,
             (Some((issuer, jwks)), Some(audience)) => Some((JwtPolicy { issuer, audience }, jwks)),
@@ -218,36 +216,35 @@ impl ServingSettings {
                 return Err(ConfigError::MissingCompanion { one: "issuer", other: "audience or public-url" });
             }
         };
-        let mut hosts = typed.allow_host.or(file.allow_host).unwrap_or_default();
+        let mut hosts = http.allow_host.unwrap_or_default();
         hosts.extend(host);
-        let mut origins = typed.allow_origin.or(file.allow_origin).unwrap_or_default();
+        let mut origins = http.allow_origin.unwrap_or_default();
         origins.extend(public_url.clone());
-        let pepper = typed.key_pepper.or(file.key_pepper);
-        let total = typed.max_connections.or(file.max_connections).unwrap_or(1024).max(1);
-        let per_address = typed.max_connections_per_address.or(file.max_connections_per_address);
+        let total = limits.max_connections.unwrap_or(1024).max(1);
         let usual = ConnectionLimits::new(total);
         let connections = ConnectionLimits {
-            per_address: per_address.map_or(usual.per_address, |most| most.clamp(1, total)),
+            per_address: limits
+                .max_connections_per_address
+                .map_or(usual.per_address, |max| max.clamp(1, total)),
             ..usual
         };
         Ok(Self {
-            database: database_location(typed.database.or(file.database), data)?,
-            database_ca: typed.database_ca.or(file.database_ca),
-            no_auth: typed.no_auth.or(file.no_auth).unwrap_or(false),
-            allow_checks: typed.allow_checks.or(file.allow_checks).unwrap_or(false),
+            database: database_location(database.database, data)?,
+            database_ca: database.database_ca,
+            no_auth: http.no_auth.unwrap_or(false),
+            allow_checks: http.allow_checks.unwrap_or(false),
             rate: (per_minute > 0 && burst > 0).then_some(RateLimit { per_minute, burst }),
             public_url,
             hosts,
             origins,
             tls,
             tokens,
-            test_keys: typed.test_keys.or(file.test_keys).unwrap_or(false),
-            proxies: parse_trusted_proxies(typed.trusted_proxy.or(file.trusted_proxy).unwrap_or_default())?,
+            test_keys: http.test_keys.unwrap_or(false),
+            proxies: parse_trusted_proxies(http.trusted_proxy.unwrap_or_default())?,
             connections,
-            body_memory: typed.max_body_memory.or(file.max_body_memory).unwrap_or(256).clamp(1, 1 << 20)
-                << 20,
-            streams: typed.max_streams.or(file.max_streams).unwrap_or(8).max(1),
-            pepper: pepper.map(|text| parse_pepper(&text)).transpose()?,
+            body_memory: limits.max_body_memory.unwrap_or(256).clamp(1, 1 << 20) << 20,
+            streams: limits.max_streams.unwrap_or(8).max(1),
+            pepper: http.key_pepper.map(|text| parse_pepper(&text)).transpose()?,
         })
     }
 }
@@ -255,8 +252,8 @@ impl ServingSettings {
 fn parse_trusted_proxies(networks: Vec<String>) -> Result<TrustedProxies, ConfigError> {
     let networks = networks.into_iter().map(|text| {
         let text = text.trim();
-        let alone = || text.parse::<IpAddr>().ok().map(IpNet::from);
-        text.parse().ok().or_else(alone).ok_or_else(|| ConfigError::TrustedProxy(text.to_owned()))
+        let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
+        text.parse().ok().or_else(address).ok_or_else(|| ConfigError::TrustedProxy(text.to_owned()))
     });
     networks.collect::<Result<_, _>>().map(TrustedProxies::new)
 }
@@ -285,7 +282,7 @@ fn database_location(
     }
 }
 
-/// The name in a URL, with its port if it has one.
+/// The host of a URL, with its port if it has one.
 fn host_from_url(url: &str) -> Result<String, ConfigError> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let host = rest.filter(|rest| !rest.is_empty() && !rest.contains(['/', '@', '?', '#', ' ']));

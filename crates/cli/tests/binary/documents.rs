@@ -71,7 +71,7 @@ fn unusable_documents_and_indexes_are_reported() {
     assert!(err.starts_with("error: there are no documents in "), "{err}");
     let (code, _, err) = run(&["index", &format!("{empty}/nowhere")]);
     assert_eq!(code, 1);
-    assert!(err.contains("there is no folder"), "{err}");
+    assert!(err.contains("does not exist"), "{err}");
     write(folder.path(), "bad.index", "Dear diary");
     let bad = format!("{empty}/bad.index");
     let (code, out, _) = run(&["faq", "--index", &bad, "what is a persona?"]);
@@ -82,5 +82,5 @@ fn unusable_documents_and_indexes_are_reported() {
     assert!(err.contains("cannot be used"), "{err}");
     let (code, _, err) = run(&["faq", " "]);
     assert_eq!(code, 1);
-    assert!(err.contains("ask a question in plain words"), "{err}");
+    assert!(err.contains("ask a question in plain language"), "{err}");
 }

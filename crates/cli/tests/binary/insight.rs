@@ -28,5 +28,5 @@ fn folder_without_a_project_is_reported() {
     let (code, out, _) = run(&["call", "fetch_insight_context", "--root", root]);
     assert_eq!(code, 0);
     assert!(out.contains("0 experiments"), "{out}");
-    assert!(out.contains("no FluxLoop project was found"), "{out}");
+    assert!(out.contains("no FluxLoop project found"), "{out}");
 }

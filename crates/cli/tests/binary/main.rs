@@ -3,8 +3,10 @@
 #![expect(clippy::disallowed_methods, reason = "these tests start programs")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails should stop")]
 
+mod captures;
 mod commands;
 mod crate_dependencies;
+mod docs;
 mod documents;
 mod hardening;
 mod insight;

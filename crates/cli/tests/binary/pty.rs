@@ -178,6 +178,24 @@ fn set_size(line: &OwnedFd, columns: u16) {
     tcsetwinsize(line, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
 }
 
+/// Runs a command to its end on a terminal that is wide, and long enough for everything: the screen as the user sees it.
+pub(crate) fn capture_screen(command: &mut Command, columns: u16) -> vt100::Parser {
+    const ROWS: u16 = 500;
+    let (keyboard, tty) = open_pty();
+    tcsetwinsize(&tty, Winsize { ws_row: ROWS, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let end = || Stdio::from(tty.try_clone().unwrap());
+    let mut child = command.stdin(Stdio::null()).stderr(end()).stdout(end()).spawn().unwrap();
+    command.stderr(Stdio::null()).stdout(Stdio::null());
+    let chunks = spawn_chunk_reader(keyboard);
+    child.wait().unwrap();
+    drop(tty);
+    let mut screen = vt100::Parser::new(NonZero::new(ROWS).unwrap(), NonZero::new(columns).unwrap(), 0);
+    while let Ok(bytes) = chunks.recv_timeout(TEST_TIMEOUT) {
+        screen.process(&bytes);
+    }
+    screen
+}
+
 fn spawn_chunk_reader(mut source: File) -> mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {

@@ -36,7 +36,7 @@ fn a_booking_is_made_with_arrows_and_typing() {
         ("A city, such as Lisbon", &["Lisbn", LEFT, "o", ENTER][..]),
         ("First day", &["2099-05-01", ENTER]),
         ("optional", &[ENTER]),
-        ("How many people travel?", &["2", ENTER]),
+        ("How many people are travelling?", &["2", ENTER]),
         ("● Economy (default)", &[DOWN, DOWN, UP]),
         ("● Business", &[ENTER]),
         ("Shall I book?", &["y"]),
@@ -102,11 +102,11 @@ fn escape_returns_to_the_previous_question() {
     terminal.press("2099-05-01\r");
     terminal.expect("optional");
     terminal.press(ENTER);
-    terminal.expect("How many people travel?");
+    terminal.expect("How many people are travelling?");
     terminal.press("2\r");
     terminal.expect("● Economy (default)");
     terminal.press(ESCAPE);
-    terminal.expect("│  back\n│\n◆  How many people travel?");
+    terminal.expect("│  back\n│\n◆  How many people are travelling?");
     // The answer from before is still there.
     terminal.press("\x7f3\r");
     terminal.expect("● Economy (default)");
@@ -136,7 +136,7 @@ fn ctrl_c_stops_and_leaves_the_terminal_as_it_was() {
     assert_eq!(
         ended.screen.trim_end(),
         "◇  Where would you like to go?\n│  Lisbon\n│\n│  When would you like to travel?\n│\n■  First day\n│  stopped\n\
-         stopped: the user dismissed the question \"When would you like to travel?\"; nothing was done"
+         stopped: the user dismissed the question \"When would you like to travel?\";\n  nothing was done"
     );
     let shown_last = ended.written.rfind("\x1b[?25h");
     assert!(shown_last > ended.written.rfind("\x1b[?25l"), "the cursor is hidden");
@@ -209,7 +209,8 @@ fn no_color_disables_colours() {
 
 #[test]
 fn questions_are_asked_line_by_line_on_request() {
-    let args: Vec<_> = ["--plain-prompts"].into_iter().chain(NEARLY_COMPLETE_BOOKING).collect();
+    let args: Vec<_> =
+        ["call", "--plain-prompts"].into_iter().chain(NEARLY_COMPLETE_BOOKING[1..].iter().copied()).collect();
     let mut terminal = PtyTerminal::start(&args);
     terminal.expect("  3. First class\nAnswer (a number or a name; default economy):");
     terminal.press("4\n");

@@ -1,4 +1,4 @@
-//! Cargo.
+//! `Cargo.toml`.
 
 use super::{
     DeclaredProgram, Dependency, DependencyScope, DocumentNode, DocumentSyntaxError, Ecosystem, HintStrength,

@@ -1,4 +1,4 @@
-//! TOML, JSON with comments, YAML and XML as one kind of tree in which everything knows its line.
+//! A common tree for TOML, JSON with comments, YAML and XML, in which every node has its line.
 
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
@@ -7,7 +7,7 @@ use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 
 use crate::source::SourceLineIndex;
 
-/// A value and the line it begins at.
+/// A value and its first line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DocumentNode {
     pub(crate) line: u32,
@@ -16,10 +16,10 @@ pub(crate) struct DocumentNode {
 
 #[derive(Debug, Clone, PartialEq)]
 enum NodeValue {
-    /// A string; numbers, booleans and null are written out.
+    /// A string; numbers, booleans and null in their textual form.
     Text(String),
     List(Vec<DocumentNode>),
-    /// Keys in the order of the text. XML may have one several times.
+    /// Keys in text order. XML may repeat a key.
     Map(Vec<(String, DocumentNode)>),
 }
 
@@ -30,22 +30,21 @@ impl DocumentNode {
         Self { line, data: NodeValue::Text(text.into()) }
     }
 
-    /// What stands under a key; something empty if nothing does.
+    /// The value of a key; an empty node if it is missing.
     pub(crate) fn get(&self, key: &str) -> &DocumentNode {
         self.entries().find(|(name, _)| *name == key).map_or(&EMPTY_NODE, |(_, node)| node)
     }
 
-    /// What stands at the end of a way of keys.
+    /// The value at a path of keys.
     pub(crate) fn get_path<const N: usize>(&self, keys: [&str; N]) -> &DocumentNode {
         keys.iter().fold(self, |node, key| node.get(key))
     }
 
-    /// All that stand under a key.
+    /// All values of a repeated key.
     pub(crate) fn get_all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a DocumentNode> {
         self.entries().filter(move |(name, _)| *name == key).map(|(_, node)| node)
     }
 
-    /// Keys and values, if it has any.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &DocumentNode)> {
         let entries = match &self.data {
             NodeValue::Map(entries) => entries.as_slice(),
@@ -54,7 +53,6 @@ impl DocumentNode {
         entries.iter().map(|(key, node)| (key.as_str(), node))
     }
 
-    /// The items of a list.
     pub(crate) fn items(&self) -> &[DocumentNode] {
         match &self.data {
             NodeValue::List(items) => items,
@@ -62,7 +60,6 @@ impl DocumentNode {
         }
     }
 
-    /// A text, if it is one.
     pub(crate) fn as_text(&self) -> Option<&str> {
         match &self.data {
             NodeValue::Text(text) => Some(text),
@@ -70,13 +67,11 @@ impl DocumentNode {
         }
     }
 
-    /// Whether there is anything.
     pub(crate) fn exists(&self) -> bool {
         self.line != 0
     }
 }
 
-/// What is wrong with a document, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DocumentSyntaxError {
     pub(crate) line: u32,
@@ -84,7 +79,7 @@ pub(crate) struct DocumentSyntaxError {
 }
 
 fn syntax_error(line: u32, reason: impl ToString) -> DocumentSyntaxError {
-    // One line, since it ends up in a list of warnings.
+    // Only the first line: the reason is shown in a list of warnings.
     let reason = reason.to_string();
     DocumentSyntaxError {
         line,
@@ -92,7 +87,7 @@ fn syntax_error(line: u32, reason: impl ToString) -> DocumentSyntaxError {
     }
 }
 
-/// JSON, with comments and trailing commas.
+/// Accepts comments and trailing commas.
 pub(crate) fn parse_json(text: &str) -> Result<DocumentNode, DocumentSyntaxError> {
     let lines = SourceLineIndex::new(text);
     let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default())
@@ -124,7 +119,6 @@ fn from_json(value: &ast::Value<'_>, lines: &SourceLineIndex) -> DocumentNode {
     DocumentNode { line, data }
 }
 
-/// TOML.
 pub(crate) fn parse_toml(text: &str) -> Result<DocumentNode, DocumentSyntaxError> {
     let lines = SourceLineIndex::new(text);
     let parsed = toml_edit::Document::parse(text).map_err(|error| {
@@ -135,7 +129,7 @@ pub(crate) fn parse_toml(text: &str) -> Result<DocumentNode, DocumentSyntaxError
 
 fn from_table(table: &dyn toml_edit::TableLike, lines: &SourceLineIndex) -> NodeValue {
     let entry = |(key, item): (&str, &toml_edit::Item)| {
-        // The line of the key, not of a value that may be lines below.
+        // The line of the key, since the value may begin further down.
         let at = table.get_key_value(key).and_then(|(key, _)| key.span()).or_else(|| item.span());
         (key.to_owned(), from_item(item, lines.line_at(at.map_or(0, |span| span.start)), lines))
     };
@@ -176,7 +170,7 @@ fn from_value(value: &toml_edit::Value, line: u32, lines: &SourceLineIndex) -> D
     DocumentNode { line, data }
 }
 
-/// YAML: the first document.
+/// Parses the first document.
 pub(crate) fn parse_yaml(text: &str) -> Result<DocumentNode, DocumentSyntaxError> {
     if let Some(reason) = yaml_complexity_problem(text) {
         return Err(syntax_error(1, reason));
@@ -186,24 +180,25 @@ pub(crate) fn parse_yaml(text: &str) -> Result<DocumentNode, DocumentSyntaxError
     documents.first().map(from_yaml).ok_or_else(|| syntax_error(1, "the file is empty"))
 }
 
-/// What no manifest needs, and what makes the parser copy or nest without end: many anchors or aliases (each anchor keeps
-/// a copy of what it names), keys that are no names, and lists nested in one line or far to the right.
+/// Rejects constructs that no manifest needs and that make the parser copy or recurse excessively: many
+/// anchors or aliases (each anchor keeps a copy of its value), complex keys, and lists nested in one line or
+/// by indentation.
 fn yaml_complexity_problem(text: &str) -> Option<&'static str> {
     const MAX_REFERENCES: usize = 20;
     const MAX_DEPTH: usize = 64;
     let words = text.split([' ', '[', ',', '\n', '\t', '{']);
     if words.filter(|word| word.starts_with(['*', '&'])).count() > MAX_REFERENCES {
-        return Some("more anchors and aliases than any manifest needs");
+        return Some("too many anchors and aliases");
     }
     for line in text.lines() {
         let inner = line.trim_start_matches([' ', '-']);
         if inner.starts_with("? ") || inner == "?" {
-            return Some("keys that are not names");
+            return Some("complex mapping keys are not supported");
         }
         if line.len() - inner.len() > 2 * MAX_DEPTH
             || line.matches("- ").count() > MAX_DEPTH && inner.len() < line.len() / 2
         {
-            return Some("nested too deep");
+            return Some("nested too deeply");
         }
     }
     None
@@ -233,7 +228,7 @@ fn from_yaml(node: &MarkedYaml<'_>) -> DocumentNode {
     DocumentNode { line, data }
 }
 
-/// XML: elements are keys, attributes are keys with `@`, an element with text alone is that text.
+/// Elements become keys, attributes become keys with `@`, and an element with only text becomes that text.
 pub(crate) fn parse_xml(text: &str) -> Result<DocumentNode, DocumentSyntaxError> {
     const MAX_DEPTH: usize = 64;
     let lines = SourceLineIndex::new(text);
@@ -248,7 +243,7 @@ pub(crate) fn parse_xml(text: &str) -> Result<DocumentNode, DocumentSyntaxError>
             Event::Start(start) if open.len() < MAX_DEPTH => {
                 open.push(XmlElement::from_start_tag(&start, lines.line_at(at + 1)));
             }
-            Event::Start(_) => return Err(syntax_error(lines.line_at(at), "nested too deep")),
+            Event::Start(_) => return Err(syntax_error(lines.line_at(at), "nested too deeply")),
             Event::Empty(start) => {
                 let element = XmlElement::from_start_tag(&start, lines.line_at(at + 1));
                 close_element(&mut open, element);
@@ -271,11 +266,11 @@ pub(crate) fn parse_xml(text: &str) -> Result<DocumentNode, DocumentSyntaxError>
     Ok(DocumentNode { line: 1, data: NodeValue::Map(root.children) })
 }
 
-/// What is wrong, without the words of the file that the parser repeats.
+/// A message without the parts of the file that the parser's own message quotes.
 fn xml_error_message(error: &quick_xml::Error) -> &'static str {
     match error {
-        quick_xml::Error::Syntax(_) => "a tag, comment or declaration does not end",
-        quick_xml::Error::IllFormed(_) => "elements are not closed in the order in which they begin",
+        quick_xml::Error::Syntax(_) => "a tag, comment or declaration is not closed",
+        quick_xml::Error::IllFormed(_) => "mismatched closing tags",
         _ => "it is not well-formed XML",
     }
 }
@@ -315,7 +310,7 @@ fn close_element(open: &mut [XmlElement], element: XmlElement) {
 mod tests {
     use super::*;
 
-    /// Every text in a document, with its way and its line.
+    /// Every string in a document, with its key path and line.
     fn flatten(node: &DocumentNode, way: &str, found: &mut Vec<String>) {
         found.extend(node.as_text().map(|text| format!("{way}={text}@{}", node.line)));
         node.entries().for_each(|(key, value)| flatten(value, &format!("{way}.{key}"), found));

@@ -12,7 +12,7 @@ pub(super) fn parse_project(path: &str, text: &str) -> Result<Manifest, Document
     let mut manifest = Manifest::new(path, Ecosystem::Dotnet);
     manifest.add_file_hint(PackageManager::Nuget, HintStrength::OwnFile, 1);
     manifest.name = super::file_name(path).rsplit_once('.').map(|(stem, _)| stem.to_owned());
-    // `Sdk="Microsoft.NET.Sdk.Web"` is what makes it a web project.
+    // `Sdk="Microsoft.NET.Sdk.Web"` makes it a web project.
     let sdk = project.get("@Sdk");
     manifest
         .dependencies
@@ -33,7 +33,7 @@ pub(super) fn parse_project(path: &str, text: &str) -> Result<Manifest, Document
     Ok(manifest)
 }
 
-/// Kinds of projects that always come to a program.
+/// SDKs whose projects always build a program.
 fn builds_program(sdk: &str) -> bool {
     [".Web", ".BlazorWebAssembly", ".Worker"].iter().any(|kind| sdk.ends_with(kind))
 }
@@ -43,7 +43,7 @@ fn parse_reference(node: &DocumentNode) -> Option<Dependency> {
     Some(Dependency::new(node.get("@Include").as_text()?, version, DependencyScope::Main, node.line))
 }
 
-/// `Directory.Packages.props`: versions for all projects beneath.
+/// `Directory.Packages.props`: versions for all projects below.
 pub(super) fn parse_central_packages(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
     let document = parse_xml(text)?;
     let mut manifest = Manifest::new(path, Ecosystem::Dotnet);

@@ -1,4 +1,4 @@
-//! Mix.
+//! `mix.exs`.
 
 use super::line_syntax::{blank_comments, numbered_lines, quoted_strings};
 use super::{

@@ -1,4 +1,4 @@
-//! Go modules.
+//! `go.mod`.
 
 use super::line_syntax::numbered_lines;
 use super::{Dependency, DependencyScope, DocumentSyntaxError, Ecosystem, HintStrength, Manifest};
@@ -25,7 +25,7 @@ pub(super) fn parse_go_mod(path: &str, text: &str) -> Result<Manifest, DocumentS
     Ok(manifest)
 }
 
-/// What only others need is marked `// indirect`, and is not declared by this module.
+/// Transitive requirements are marked `// indirect` and do not count as declared by this module.
 fn add_requirement(name: &str, version: &str, comment: &str, line: u32, manifest: &mut Manifest) {
     if !comment.contains("indirect") {
         manifest.dependencies.push(Dependency::new(name, Some(version), DependencyScope::Main, line));

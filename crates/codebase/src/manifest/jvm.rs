@@ -1,4 +1,4 @@
-//! Maven and Gradle.
+//! Maven and Gradle build files.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) fn parse_pom(path: &str, text: &str) -> Result<Manifest, DocumentSynt
     let properties: BTreeMap<&str, &DocumentNode> = project.get("properties").entries().collect();
     let version = |node: &DocumentNode| {
         let text = node.get("version").as_text()?;
-        // `${spring.version}` stands among the properties.
+        // `${spring.version}` refers to a property.
         match text.strip_prefix("${").and_then(|name| name.strip_suffix('}')) {
             Some(property) => properties.get(property)?.as_text().map(str::to_owned),
             None => Some(text.to_owned()),
@@ -89,7 +89,7 @@ fn parse_plugin(written: &str, strings: &[&str], line: u32) -> Option<Dependency
     strings.first().map(|name| Dependency::new(*name, version, DependencyScope::Main, line))
 }
 
-/// `"group:name:version"`, or the three one by one.
+/// `"group:name:version"`, or the three parts as separate strings.
 fn parse_artifact(strings: &[&str], scope: DependencyScope, line: u32) -> Option<Dependency> {
     match strings {
         [group, name, rest @ ..] if !group.contains(':') && group.contains('.') => {
@@ -104,7 +104,7 @@ fn parse_artifact(strings: &[&str], scope: DependencyScope, line: u32) -> Option
     }
 }
 
-/// `libs.plugins.spring.boot`: its real name stands in the version catalog, under `spring-boot`.
+/// `libs.plugins.spring.boot`: resolved later through the version catalog, where the key is `spring-boot`.
 fn parse_catalog_reference(written: &str, scope: DependencyScope, line: u32) -> Option<Dependency> {
     let (_, reference) = written.split_once("libs.")?;
     let end =

@@ -1,6 +1,6 @@
-//! For languages that are used as manifests: what is left when comments are taken away, and the strings in a line.
+//! Helpers for manifests written in a programming language: blanking comments, and the strings in a line.
 
-/// The text with comments blanked out; lines stay where they are. `line` and `block` begin comments outside strings.
+/// Blanks out comments but keeps line numbers. `line` and `block` are the comment markers outside strings.
 pub(crate) fn blank_comments(text: &str, line: &str, block: Option<(&str, &str)>) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -28,7 +28,8 @@ pub(crate) fn blank_comments(text: &str, line: &str, block: Option<(&str, &str)>
                 rest = &rest[escaped.len_utf8()..];
                 continue;
             }
-            // A string does not go past its line: an apostrophe in prose must not swallow a file.
+            // A string ends at the end of its line: an apostrophe in prose must not swallow the rest of the
+            // file.
             Some(open) if next == open || next == '\n' => quote = None,
             _ => {}
         }
@@ -38,7 +39,6 @@ pub(crate) fn blank_comments(text: &str, line: &str, block: Option<(&str, &str)>
     kept
 }
 
-/// The quoted strings of a line.
 pub(super) fn quoted_strings(line: &str) -> Vec<&str> {
     let mut strings = Vec::new();
     let mut rest = line;
@@ -52,7 +52,7 @@ pub(super) fn quoted_strings(line: &str) -> Vec<&str> {
     strings
 }
 
-/// Lines and their numbers.
+/// Lines with their numbers, counted from 1.
 pub(crate) fn numbered_lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
     (1..).zip(text.lines())
 }

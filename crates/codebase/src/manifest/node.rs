@@ -1,4 +1,4 @@
-//! npm and its relatives.
+//! `package.json` and `deno.json`.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ fn add_programs(document: &super::DocumentNode, manifest: &mut Manifest) {
     let bins = bins.chain(bin.entries().filter_map(|(_, file)| Some((file.as_text()?, file.line))));
     manifest.programs.extend(bins.map(|(file, line)| DeclaredProgram::for_file(file, line, "`bin`")));
     let main = document.get("main");
-    // What others import is not where a program starts.
+    // The `main` of a library is imported by others and does not start a program.
     if let Some(file) = main.as_text().filter(|_| !manifest.is_library) {
         manifest.programs.push(DeclaredProgram {
             is_imported: true,

@@ -1,4 +1,4 @@
-//! Composer.
+//! `composer.json`.
 
 use super::{
     DeclaredProgram, Dependency, DependencyScope, DocumentSyntaxError, Ecosystem, HintStrength, Manifest,

@@ -1,23 +1,21 @@
-//! What starts, as a manifest or a command line says.
+//! Programs that a manifest or a command line declares.
 
 use crate::name_redaction::{NameKind, NameRedactor};
 
-/// Something that can be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DeclaredProgram {
     pub(crate) target: ProgramTarget,
     pub(crate) line: u32,
-    /// What says so.
     pub(crate) origin: ProgramOrigin,
-    /// It is what others import, not what anybody starts.
+    /// Meant to be imported, not started.
     pub(crate) is_imported: bool,
 }
 
-/// What says that something is started: "script `start`".
+/// Where a program is declared, in words: "script `start`".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProgramOrigin {
     source: &'static str,
-    /// Its name, as it is written in the repository.
+    /// The name, verbatim from the repository.
     name: Option<String>,
 }
 
@@ -26,7 +24,7 @@ impl ProgramOrigin {
         Self { source, name: Some(name.to_owned()) }
     }
 
-    /// In words, for a sentence. `path` and `line` say where it is written.
+    /// A description for a sentence. `path` and `line` are the location of the name.
     pub(crate) fn describe(&self, redactor: &NameRedactor, path: &str, line: u32) -> String {
         match &self.name {
             Some(name) => format!("{} `{}`", self.source, redactor.name(NameKind::Script, name, path, line)),
@@ -41,12 +39,11 @@ impl From<&'static str> for ProgramOrigin {
     }
 }
 
-/// How it is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProgramTarget {
-    /// A file, from the manifest's folder.
+    /// A file, relative to the folder of the manifest.
     File(String),
-    /// A Python module, dotted.
+    /// A dotted Python module.
     Module(String),
 }
 
@@ -71,7 +68,7 @@ impl DeclaredProgram {
         }
     }
 
-    /// What a command line starts, as far as its words tell.
+    /// The programs that a command line starts, as far as they can be recognized.
     pub(crate) fn from_command(command: &str, line: u32, says: impl Into<ProgramOrigin>) -> Vec<Self> {
         let says = says.into();
         command
@@ -91,7 +88,7 @@ fn parse_command_target(words: &[&str]) -> Option<ProgramTarget> {
     let (first, rest) = words.split_first()?;
     let name = first.rsplit('/').next().unwrap_or(first);
     match name {
-        // Words in front of the real command.
+        // Prefixes of the actual command.
         "bundle"
         | "exec"
         | "npx"
@@ -145,7 +142,7 @@ fn parse_command_target(words: &[&str]) -> Option<ProgramTarget> {
     }
 }
 
-/// The script among the words behind `node`: not what an option takes.
+/// The script among the arguments of `node`, skipping option values.
 fn script_argument<'a>(words: &[&'a str]) -> Option<&'a str> {
     let preloads =
         |word: &str| matches!(word, "-r" | "--require" | "--import" | "--loader" | "--env-file" | "-P");
@@ -164,7 +161,7 @@ fn python_module_target(module: &str, rest: &[&str]) -> Option<ProgramTarget> {
     }
 }
 
-/// `package.module:app`, not `127.0.0.1:80` and not a URL.
+/// Accepts `package.module:app`, but not `127.0.0.1:80` or a URL.
 fn is_module_target(word: &str) -> bool {
     let module = word.split(':').next().unwrap_or_default();
     !module.is_empty()

@@ -1,4 +1,5 @@
-//! Python's many manifests.
+//! Python manifests: `pyproject.toml`, requirements files, `setup.py`, `setup.cfg`, Pipfile and conda
+//! environments.
 
 use super::line_syntax::numbered_lines;
 use super::{
@@ -9,7 +10,7 @@ use crate::language::Language;
 use crate::package_manager::PackageManager;
 use crate::source::{self, CallArgument};
 
-/// A name as package indexes compare it.
+/// Normalizes a package name as package indexes do.
 pub(crate) fn normalize_package_name(name: &str) -> String {
     let mut normal = String::with_capacity(name.len());
     for c in name.chars() {
@@ -21,7 +22,7 @@ pub(crate) fn normalize_package_name(name: &str) -> String {
     normal
 }
 
-/// `name[extra]>=1; marker`: the name and the versions.
+/// Parses `name[extra]>=1; marker` into the name and the version requirement.
 fn parse_requirement(text: &str, scope: DependencyScope, line: u32) -> Option<Dependency> {
     let text = text.split(';').next().unwrap_or(text).trim();
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c))).unwrap_or(text.len());
@@ -104,13 +105,12 @@ pub(super) fn parse_pyproject(path: &str, text: &str) -> Result<Manifest, Docume
     Ok(manifest)
 }
 
-/// A list of requirement strings.
 fn add_requirements(list: &DocumentNode, scope: DependencyScope, manifest: &mut Manifest) {
     let found = list.items().iter().filter_map(|item| parse_requirement(item.as_text()?, scope, item.line));
     manifest.dependencies.extend(found);
 }
 
-/// A table of names and versions, as Poetry and Pipenv write them.
+/// A table of names and versions, as used by Poetry and Pipenv.
 fn add_dependency_table(table: &DocumentNode, scope: DependencyScope, manifest: &mut Manifest) {
     for (name, value) in table.entries().filter(|(name, _)| *name != "python") {
         let version = value.as_text().or_else(|| value.get("version").as_text());
@@ -143,7 +143,7 @@ pub(super) fn parse_conda_environment(path: &str, text: &str) -> Result<Manifest
     let mut manifest = Manifest::new(path, Ecosystem::Python);
     let dependencies = document.get("dependencies");
     if !dependencies.exists() {
-        return Ok(manifest); // a file of that name for something else
+        return Ok(manifest); // an unrelated file with that name
     }
     manifest.name = document.get("name").as_text().map(str::to_owned);
     manifest.add_file_hint(PackageManager::Conda, HintStrength::OwnFile, dependencies.line);
@@ -152,7 +152,7 @@ pub(super) fn parse_conda_environment(path: &str, text: &str) -> Result<Manifest
             let plain = text.rsplit("::").next().unwrap_or(text);
             let mut found =
                 parse_requirement(plain, DependencyScope::Main, item.line).filter(|d| d.name != "python");
-            // To conda, `=3.1` is every 3.1.
+            // In conda, `=3.1` matches every 3.1.x.
             let fuzzy =
                 found.as_mut().and_then(|d| d.requirement.as_mut()).filter(|text| !text.starts_with("=="));
             fuzzy.into_iter().filter(|text| text.starts_with('=')).for_each(|text| text.push_str(".*"));
@@ -195,7 +195,8 @@ pub(super) fn parse_requirements(path: &str, text: &str) -> Result<Manifest, Doc
     Ok(manifest)
 }
 
-/// A path seen from a folder, without `.` and `..`; one that climbs out stays so and is refused when it is opened.
+/// Joins a path to a folder and resolves `.` and `..`. A path that leaves the root keeps its `..` and is
+/// rejected when opened.
 pub(crate) fn join_path(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = if path.starts_with('/') { Vec::new() } else { folder.split('/').collect() };
     for part in path.split('/') {
@@ -261,7 +262,7 @@ fn apply_setup_option(section: &str, key: &str, value: &str, line: u32, manifest
 pub(super) fn parse_setup_py(path: &str, text: &str) -> Result<Manifest, DocumentSyntaxError> {
     let mut manifest = Manifest::new(path, Ecosystem::Python);
     let Ok(source) = source::parse(path, text, Language::Python) else {
-        return Err(DocumentSyntaxError { line: 1, reason: "it does not parse".to_owned() });
+        return Err(DocumentSyntaxError { line: 1, reason: "it has a syntax error".to_owned() });
     };
     let Some(setup) = source.calls.iter().find(|call| call.callee.rsplit('.').next() == Some("setup")) else {
         return Ok(manifest);

@@ -1,4 +1,4 @@
-//! Where a pattern matches, and what stands around it.
+//! Matching anchor patterns, and finding the statement around a match.
 
 use std::ops::Range;
 
@@ -12,16 +12,17 @@ use super::text_file::TextFile;
 const MAX_PATTERN_BYTES: usize = 1024;
 const MAX_REGEX_BYTES: usize = 64 * 1024;
 const MAX_REGEX_NESTING: u32 = 50;
-/// The most matches that are looked for. Each may cost a look at the whole rest of the file.
+/// Bounds the search: each further match may scan the rest of the file.
 const MAX_MATCHES: usize = 64;
 
-/// Every place where a pattern matches. Where it occurs literally, it is literal.
+/// Every match of a pattern. It is tried as a literal string first, and as a regular expression only if the
+/// literal does not occur.
 pub(crate) fn find_matches(pattern: &str, content: &str) -> Result<Vec<Range<usize>>, PlanFinding> {
     let bad = |reason: &str| {
         PlanFinding::blocking("bad_pattern", format!("the anchor pattern {} {reason}", quote(pattern)))
     };
     if pattern.trim().is_empty() {
-        return Err(bad("is empty").with_fix("give the text of the statement that the edit belongs to"));
+        return Err(bad("is empty").with_fix("use a line of the statement that the edit refers to"));
     }
     if pattern.len() > MAX_PATTERN_BYTES {
         return Err(bad("is longer than 1024 bytes").with_fix("one line of the statement is enough"));
@@ -41,23 +42,22 @@ pub(crate) fn find_matches(pattern: &str, content: &str) -> Result<Vec<Range<usi
     let regex = match regex {
         Ok(regex) => regex,
         Err(regex::Error::CompiledTooBig(_)) => {
-            return Err(
-                bad("is too costly as a regular expression").with_fix("write it without large repetitions")
-            );
+            return Err(bad("is too large as a regular expression").with_fix("avoid large repetition counts"));
         }
-        // A text that does not occur, and no expression either: it is simply not there.
+        // Neither a literal match nor a valid regular expression: the pattern is not found.
         Err(_) => return Ok(Vec::new()),
     };
     let found = regex.find_iter(content).take(MAX_MATCHES).map(|found| found.range());
     Ok(found.filter(|range| !range.is_empty()).collect())
 }
 
-/// Whether a pattern is neither a text of the file nor a regular expression that can be used.
+/// Whether a pattern cannot be compiled as a regular expression within the limits.
 pub(crate) fn is_invalid_regex(pattern: &str) -> bool {
     RegexBuilder::new(pattern).size_limit(MAX_REGEX_BYTES).nest_limit(MAX_REGEX_NESTING).build().is_err()
 }
 
-/// Of several places the one that is meant. `same` says what two places have in common if they are one.
+/// Picks the match that an anchor refers to. Matches with equal `same` keys count as one: two matches within
+/// the same statement are not ambiguous. Returns all matches as the error if the anchor is ambiguous.
 pub(crate) fn choose_match<T: PartialEq>(
     anchor: &Anchor,
     places: Vec<Range<usize>>,
@@ -73,7 +73,7 @@ pub(crate) fn choose_match<T: PartialEq>(
     }
 }
 
-/// The whole statement that holds a place; whole lines where nobody knows statements.
+/// The statement that contains `place`. Falls back to whole lines for languages without a parser.
 pub(crate) fn enclosing_statement(
     text: &TextFile,
     outline: Option<&CodeOutline>,
@@ -85,7 +85,7 @@ pub(crate) fn enclosing_statement(
         let indent = text.content[line..].len() - text.content[line..].trim_start_matches([' ', '\t']).len();
         let last = place.end.max(place.start + 1).min(text.content.len());
         let end = text.content[last..].find('\n').map_or(text.content.len(), |end| last + end);
-        // A match that ends with its line ends there.
+        // A match that includes the line terminator does not extend into the next line.
         let end = if text.content[..last].ends_with('\n') { last - 1 } else { end };
         let end = end - usize::from(text.content[..end].ends_with('\r'));
         (line + indent).min(place.start)..end

@@ -1,4 +1,4 @@
-//! Writing a plan to the disk, all of it or nothing, and taking it back.
+//! Applying a plan atomically, and undoing it.
 
 use std::io;
 use std::time::Duration;
@@ -17,69 +17,56 @@ use super::resolve::ResolvedFile;
 use super::text_file::apply_changes;
 use crate::source::run_with_parser_stack;
 
-/// Why a plan was not applied, or not taken back. In every case nothing has changed.
+/// Why a plan was not applied or not undone. The files are unchanged in every case.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// Somebody else is at it.
-    #[error("another plan is being applied or undone in this folder right now; try again when it is done")]
+    /// Another process holds the lock on this tree.
+    #[error("another plan is being applied or undone in this folder; try again in a moment")]
     Busy,
-    /// Files are not as the plan expects them.
+    /// Files differ from what the plan expects.
     #[error("{}", conflicts.first().map_or("a file has changed", |conflict| conflict.message.as_str()))]
-    Conflict {
-        /// Which, and how.
-        conflicts: Vec<Conflict>,
-    },
-    /// There is no such plan to undo.
+    Conflict { conflicts: Vec<Conflict> },
     #[error("{0}")]
     Unknown(String),
-    /// The disk.
     #[error("the files could not be written: {0}")]
     Io(#[from] io::Error),
 }
 
-/// A file that is not as it should be.
+/// A file that differs from what the plan expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// The file.
     pub path: String,
-    /// What is wrong.
     pub message: String,
-    /// What the plan did to it.
+    /// Diff of what the plan does to it.
     pub ours: String,
-    /// What somebody did since.
+    /// Diff of what was changed outside the plan.
     pub theirs: String,
 }
 
-/// How applying ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApplyOutcome {
-    /// The files were written.
     Applied,
-    /// They were so already.
+    /// The files already had the content that the plan writes.
     AlreadyApplied,
 }
 
-/// What was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplyResult {
-    /// How it ended.
     pub outcome: ApplyOutcome,
     /// The files that were written.
     pub files: Vec<String>,
-    /// Whether the plan can be undone by its id: it has a journal.
+    /// Whether a journal exists, so that the plan can be undone by id.
     pub can_undo: bool,
 }
 
-/// What was taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoResult {
-    /// The plan.
     pub plan: String,
-    /// The files that were put back.
+    /// The files that were restored.
     pub files: Vec<String>,
 }
 
-/// A file as it must be and as it will be.
+/// A file's required current content and its new content.
 struct FileWrite {
     path: String,
     old: Option<Vec<u8>>,
@@ -113,14 +100,13 @@ pub fn apply(
     Ok(ApplyResult { outcome, files, can_undo })
 }
 
-/// Whether there is a journal by which this actor can undo a plan.
+/// Whether this actor can undo a plan: its journal exists and belongs to the actor's tenant.
 pub fn can_undo(tree: &Tree, id: &str, actor: &Actor<'_>) -> Result<bool, ApplyError> {
     Ok(journals_of_tenant(journal::read_journals(tree, actor.signer)?.trusted, actor)
         .iter()
         .any(|journal| journal.plan == id))
 }
 
-/// The journals of the actor's tenant.
 fn journals_of_tenant(mut journals: Vec<PlanJournal>, actor: &Actor<'_>) -> Vec<PlanJournal> {
     journals.retain(|journal| journal.principal.tenant == actor.tenant);
     journals
@@ -129,15 +115,13 @@ fn journals_of_tenant(mut journals: Vec<PlanJournal>, actor: &Actor<'_>) -> Vec<
 /// A plan that was applied and can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoablePlan {
-    /// Its id.
     pub plan: String,
-    /// What it does.
     pub summary: String,
-    /// The files that it wrote.
+    /// The files that the plan wrote.
     pub files: Vec<String>,
 }
 
-/// The plans that this actor can undo, the last one first; and journals that are not believed.
+/// The plans that this actor can undo, most recent first, and the journals that were rejected as untrusted.
 pub fn list_undoable_plans(
     tree: &Tree,
     actor: &Actor<'_>,
@@ -151,7 +135,8 @@ pub fn list_undoable_plans(
     Ok((journals_of_tenant(journals.trusted, actor).into_iter().rev().map(one).collect(), journals.untrusted))
 }
 
-/// Puts back what an earlier process left half done. Gives the ids. Where nothing was, nothing is locked.
+/// Rolls back plans that an earlier process left half applied or half undone, and returns their ids. Takes no
+/// lock if nothing is pending.
 pub fn recover(tree: &Tree, signer: &dyn Signer) -> Result<Vec<String>, ApplyError> {
     if !journal::is_interrupted(tree, signer)? {
         return Ok(Vec::new());
@@ -160,18 +145,19 @@ pub fn recover(tree: &Tree, signer: &dyn Signer) -> Result<Vec<String>, ApplyErr
     Ok(recover_locked(tree, signer)?)
 }
 
-/// Whether it looks as if a process was killed while it applied or undid a plan in this tree.
+/// Whether a process seems to have been killed while applying or undoing a plan in this tree.
 pub fn has_interrupted_plan(tree: &Tree) -> Result<bool, ApplyError> {
     Ok(journal::has_interrupted_plan(tree)?)
 }
 
-/// Puts back what a killed process left half done, and removes what it had only begun. Gives the ids of what was put back.
+/// Rolls back plans that a killed process left half done, returning their ids, and deletes plan folders
+/// without a journal.
 pub fn recover_and_clean_up(tree: &Tree, signer: &dyn Signer) -> Result<Vec<String>, ApplyError> {
     let _lock = acquire_lock(tree)?;
     Ok(recover_locked(tree, signer)?)
 }
 
-/// Who is at it is done in a moment.
+/// Retries: the lock is held only briefly.
 fn acquire_lock(tree: &Tree) -> Result<TreeLock, ApplyError> {
     const MAX_LOCK_ATTEMPTS: u32 = 25;
     for _ in 0..MAX_LOCK_ATTEMPTS {
@@ -195,7 +181,7 @@ fn recover_locked(tree: &Tree, signer: &dyn Signer) -> io::Result<Vec<String>> {
     Ok(recovered)
 }
 
-/// Writes all files, or none. Leaves a journal by which it can be undone.
+/// Writes all files or none, and leaves a journal from which the plan can be undone.
 fn write_transaction(
     tree: &Tree,
     id: &str,
@@ -239,14 +225,14 @@ fn write_transaction(
     Ok(ApplyOutcome::Applied)
 }
 
-/// Puts back what was written. If this fails as well, the next call does it.
+/// Restores the files already written. If that fails too, the journal stays and the next call recovers.
 fn roll_back(tree: &Tree, journal: PlanJournal, signer: &dyn Signer) {
     if let Ok(foreign) = journal.restore_files(tree) {
         let _ = journal.finish(tree, &foreign, signer);
     }
 }
 
-/// Everything but the writing itself.
+/// Saves the journal and the copies of all files, before any file of the tree is touched.
 fn prepare_journal(
     tree: &Tree,
     id: &str,
@@ -275,7 +261,8 @@ fn prepare_journal(
         }
     }
     let known = journal::read_journals(tree, actor.signer)?.trusted;
-    // It was applied before, and its files were put back by hand; or it came with a copy of the folder.
+    // A leftover: the plan was applied before and its files were restored by hand, or the journal came with a
+    // copy of the folder.
     journal::remove_journal(tree, id)?;
     let journal = PlanJournal {
         plan: id.to_owned(),
@@ -289,7 +276,7 @@ fn prepare_journal(
     };
     let sides: Vec<_> = writes.iter().map(|write| (write.old.as_deref(), write.new.as_deref())).collect();
     if let Err(error) = journal.create(tree, &sides, actor.signer) {
-        let _ = journal::remove_journal(tree, id); // litter at worst; the next call clears it
+        let _ = journal::remove_journal(tree, id); // leftovers are removed by the next call
         return Err(error.into());
     }
     Ok(journal)
@@ -300,11 +287,10 @@ fn write_all(tree: &Tree, journal: &PlanJournal) -> Result<(), ApplyError> {
         tree.create_folders(folder)?;
     }
     for at in 0..journal.files.len() {
-        // Looked at again, at the last moment.
+        // Checked again right before the write: the file may have changed since the plan was validated.
         if journal.write_file(tree, at, true)? == FileWriteOutcome::EditedSince {
             let path = journal.files[at].path.clone();
-            let says =
-                format!("{path} was changed by somebody else at this very moment; nothing was applied");
+            let says = format!("{path} was changed while the plan was being applied; nothing was applied");
             let conflict = Conflict { path, message: says, ours: String::new(), theirs: String::new() };
             return Err(ApplyError::Conflict { conflicts: vec![conflict] });
         }
@@ -315,7 +301,7 @@ fn write_all(tree: &Tree, journal: &PlanJournal) -> Result<(), ApplyError> {
 fn build_conflict(write: &FileWrite, now: Option<&[u8]>) -> Conflict {
     let text = |bytes: Option<&[u8]>| bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let (old, new, now) = (text(write.old.as_deref()), text(write.new.as_deref()), text(now));
-    let says = format!("{} is not as it was when the plan was made; nothing was changed", write.path);
+    let says = format!("{} has changed since the plan was made; nothing was applied", write.path);
     Conflict {
         ours: unified_diff(&write.path, old.as_deref(), new.as_deref()),
         theirs: unified_diff(&write.path, old.as_deref(), now.as_deref()),
@@ -324,7 +310,7 @@ fn build_conflict(write: &FileWrite, now: Option<&[u8]>) -> Conflict {
     }
 }
 
-/// Takes a plan back by its journal.
+/// Undoes a plan from its journal.
 pub fn undo(tree: &Tree, id: &str, actor: &Actor<'_>) -> Result<UndoResult, ApplyError> {
     let _lock = acquire_lock(tree)?;
     recover_locked(tree, actor.signer)?;
@@ -342,7 +328,7 @@ pub fn undo(tree: &Tree, id: &str, actor: &Actor<'_>) -> Result<UndoResult, Appl
     let signer = actor.signer;
     let finish = || journal.save(tree, signer).and_then(|()| finish_undo(tree, &journal, signer));
     if finish().is_err() {
-        // Once more: what is half undone should not stay so. If this fails as well, the next call goes on.
+        // Retry once so that the plan is not left half undone. If this fails too, the next call recovers.
         finish()?;
     }
     Ok(UndoResult {
@@ -360,12 +346,12 @@ fn unknown_plan_error(id: &str, own: &[PlanJournal]) -> ApplyError {
     let id: String = id.chars().take(80).collect();
     let applied: Vec<_> = own.iter().map(|journal| journal.plan.as_str()).collect();
     ApplyError::Unknown(match applied.as_slice() {
-        [] => format!("the plan `{id}` is not applied here; no plan is"),
-        applied => format!("the plan `{id}` is not applied here; applied are {}", applied.join(", ")),
+        [] => format!("plan `{id}` is not applied here; no plan is applied"),
+        applied => format!("plan `{id}` is not applied here; applied plans: {}", applied.join(", ")),
     })
 }
 
-/// The files of a plan that somebody has edited since, explained from three sides.
+/// The files of a plan that were edited after it was applied, each with the plan's diff and the later diff.
 fn find_edited_files(
     tree: &Tree,
     journal: &PlanJournal,
@@ -380,7 +366,7 @@ fn find_edited_files(
             continue;
         }
         let old = journal.old_text(tree, at);
-        // A copy that was damaged explains nothing.
+        // If the copy is damaged, the conflict is reported without a useful diff.
         let new = apply_changes(old.as_deref().unwrap_or_default(), &entry.changes).unwrap_or_default();
         let now = tree.read_nofollow(&entry.path, MAX_EDITED_FILE_BYTES).ok();
         let now = now.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -389,11 +375,11 @@ fn find_edited_files(
         });
         let says = match later {
             Some(later) => {
-                format!("{} was changed by the plan {} since; undo that one first", entry.path, later.plan)
+                format!("{} was changed later by plan {}; undo that plan first", entry.path, later.plan)
             }
             None => format!(
-                "{} has been edited since the plan was applied; undo would lose those edits. Take them out or keep them \
-                 elsewhere, undo, and make them again",
+                "{} has been edited since the plan was applied; undo would lose those edits. Move them elsewhere, undo \
+                 the plan, then reapply them",
                 entry.path
             ),
         };
@@ -407,7 +393,8 @@ fn find_edited_files(
     Ok(conflicts)
 }
 
-/// Takes a plan back that an editor applied: by what the plan says about each file, if its edits explain it.
+/// Undoes a plan that an editor applied, without a journal. The original texts are reconstructed from the
+/// plan, which is accepted only if its edits reproduce the current files.
 pub fn undo_by_plan(
     tree: &Tree,
     plan: &EditPlan,
@@ -418,7 +405,7 @@ pub fn undo_by_plan(
     recover_locked(tree, actor.signer)?;
     if journal::read_journals(tree, actor.signer)?.trusted.iter().any(|journal| journal.plan == plan.id) {
         drop(lock);
-        // Of another tenant it is undone by that one alone.
+        // `undo` checks the tenant: only the tenant that applied the plan can undo it.
         return undo(tree, &plan.id, actor);
     }
     let mut conflicts = Vec::new();
@@ -428,7 +415,7 @@ pub fn undo_by_plan(
         let is_new = now.has_digest(Some(&file.sha256));
         if !is_new && !now.has_digest(file.before.as_ref().map(|before| before.sha256.as_str())) {
             let says = format!(
-                "{} is neither as the plan found it nor as it left it; nothing was changed",
+                "{} matches neither its state before the plan nor its state after it; nothing was changed",
                 file.path
             );
             conflicts.push(Conflict {
@@ -452,7 +439,7 @@ pub fn undo_by_plan(
     }
     if writes.is_empty() {
         return Err(ApplyError::Unknown(
-            "every file is as it was before the plan; there is nothing to undo".to_owned(),
+            "all files are already in their state before the plan; nothing to undo".to_owned(),
         ));
     }
     let id =
@@ -462,7 +449,7 @@ pub fn undo_by_plan(
     Ok(UndoResult { plan: plan.id.clone(), files: writes.into_iter().map(|write| write.path).collect() })
 }
 
-/// Whether every file is as it was before a plan.
+/// Whether every file is in its state before the plan.
 pub fn is_undone(tree: &Tree, plan: &EditPlan) -> bool {
     plan.files.iter().all(|file| {
         let before = file.before.as_ref().map(|before| before.sha256.as_str());
@@ -470,8 +457,8 @@ pub fn is_undone(tree: &Tree, plan: &EditPlan) -> bool {
     })
 }
 
-/// The texts before a plan, in the order of its files. A plan whose edits do not lead from there to what it says is refused:
-/// it would put back what it never took away.
+/// The texts before a plan, in the order of its files. A plan whose edits do not lead from these texts to its
+/// recorded results is rejected: undoing it could write content that was never there.
 fn texts_before_plan(
     tree: &Tree,
     plan: &EditPlan,
@@ -479,5 +466,5 @@ fn texts_before_plan(
 ) -> Result<Vec<Option<String>>, ApplyError> {
     let before =
         run_with_parser_stack(|| super::original_texts::reconstruct_original_texts(tree, plan, consent))?;
-    before.map_err(|reason| ApplyError::Unknown(format!("this plan cannot be taken back: {reason}")))
+    before.map_err(|reason| ApplyError::Unknown(format!("this plan cannot be undone: {reason}")))
 }

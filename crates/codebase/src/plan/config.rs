@@ -1,4 +1,4 @@
-//! Values in configuration files: set where they stand, with everything around them left as it is.
+//! Sets values in configuration files in place, leaving everything around them untouched.
 
 mod json;
 mod toml;
@@ -6,13 +6,13 @@ mod yaml;
 
 use super::document::Setting;
 
-/// The text with these values in it. YAML, TOML and JSON are known by the ending of the name.
+/// Returns `content` with the settings applied. The format is chosen by file extension.
 pub(crate) fn apply_settings(path: &str, content: &str, settings: &[Setting]) -> Result<String, String> {
     let write = match path.rsplit('.').next().unwrap_or_default() {
         "yaml" | "yml" => yaml::set,
         "toml" => toml::set,
         "json" | "jsonc" => json::set,
-        _ => return Err("`set` knows YAML, TOML and JSON".to_owned()),
+        _ => return Err("`set` supports only YAML, TOML and JSON files".to_owned()),
     };
     let (mark, text) = match content.strip_prefix('\u{feff}') {
         Some(rest) => ("\u{feff}", rest),
@@ -21,7 +21,7 @@ pub(crate) fn apply_settings(path: &str, content: &str, settings: &[Setting]) ->
     let crlf = text.contains("\r\n");
     let plain = text.replace("\r\n", "\n");
     if crlf && plain.replace('\n', "\r\n") != text {
-        return Err("its lines end in two ways".to_owned());
+        return Err("it mixes LF and CRLF line endings".to_owned());
     }
     let mut new = plain;
     for setting in settings {
@@ -34,7 +34,6 @@ pub(crate) fn apply_settings(path: &str, content: &str, settings: &[Setting]) ->
     Ok(format!("{mark}{new}"))
 }
 
-/// The way to a value, for people.
 fn format_key(key: &[String]) -> String {
     format!("`{}`", key.join("."))
 }

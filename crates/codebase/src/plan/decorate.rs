@@ -1,4 +1,4 @@
-//! Edits about a function, from its name.
+//! Builds the edit that decorates a function, given its name.
 
 use std::io;
 
@@ -13,46 +13,39 @@ use crate::source::run_with_parser_stack;
 /// Why a function cannot be decorated.
 #[derive(Debug)]
 pub enum DecorateError {
-    /// Its file cannot be read.
     Unreadable(ReadError),
-    /// Its file is not UTF-8.
     NotUtf8,
-    /// Its file has a syntax error.
     Syntax {
-        /// The line of the error.
         line: u32,
-        /// What the parser says.
         reason: String,
     },
-    /// Its file is in a language that has no parser here.
+    /// No parser for the language of the file.
     UnsupportedLanguage,
-    /// Its file has no function of this name.
     NotFound,
-    /// Its file has several functions of this name.
     Ambiguous,
-    /// No anchor can name it.
+    /// No anchor pattern matches the function.
     NoAnchor(String),
-    /// There was no thread to parse on.
+    /// The parser thread could not be started.
     NoThread(io::Error),
 }
 
 impl DecorateError {
-    /// The reason in a sentence, with the file and the function as the caller shows them.
+    /// The reason as a sentence, with the caller's display names for the file and the function.
     pub fn describe(&self, file: &str, function: &str) -> String {
         match self {
             Self::Unreadable(error) => format!("{file} cannot be read: {error}"),
             Self::NotUtf8 => format!("{file} is not UTF-8"),
             Self::Syntax { line, reason } => format!("{file} cannot be parsed (line {line}: {reason})"),
-            Self::UnsupportedLanguage => format!("{file} is in a language that is not parsed here"),
-            Self::NotFound => format!("there is no function `{function}` in {file}"),
-            Self::Ambiguous => format!("there are several functions `{function}` in {file}"),
+            Self::UnsupportedLanguage => format!("the language of {file} is not supported"),
+            Self::NotFound => format!("function `{function}` not found in {file}"),
+            Self::Ambiguous => format!("{file} has several functions named `{function}`"),
             Self::NoAnchor(reason) => reason.clone(),
             Self::NoThread(error) => error.to_string(),
         }
     }
 }
 
-/// An edit that decorates a function: `Class.method` for a method.
+/// Builds an edit that decorates `function` (`Class.method` for a method).
 pub fn decorate_function(
     tree: &Tree,
     path: &str,
@@ -78,7 +71,7 @@ pub fn decorate_function(
     })
 }
 
-/// An anchor that means this function and no other.
+/// An anchor that matches this function and no other.
 fn function_anchor(tree: &Tree, path: &str, function: &str) -> Result<Anchor, DecorateError> {
     let bytes = tree.read(path, MAX_EDITED_FILE_BYTES).map_err(DecorateError::Unreadable)?;
     let text = TextFile::from_bytes(bytes).ok_or(DecorateError::NotUtf8)?;

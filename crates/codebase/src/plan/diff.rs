@@ -1,11 +1,11 @@
-//! Differences for people.
+//! Unified diffs.
 
 use diffy::{DiffOptions, PatchFormatter};
 
-/// Beyond this many pairs of lines nobody reads a difference, and looking for a small one takes long.
+/// Above this many pairs of differing lines the diff is too long to be useful and too slow to compute.
 const MAX_LINE_PAIRS: usize = 4_000_000;
 
-/// A unified diff, as `git apply` takes it. A file that is not there is `/dev/null`.
+/// A unified diff that `git apply` accepts. A missing file is `/dev/null`.
 pub fn unified_diff(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     let name = |side: &str, text: Option<&str>| match text {
         Some(_) => format!("{side}/{path}"),
@@ -14,14 +14,14 @@ pub fn unified_diff(path: &str, old: Option<&str>, new: Option<&str>) -> String 
     let (from, to) = (name("a", old), name("b", new));
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
     if is_too_different(old, new) {
-        return format!("--- {from}\n+++ {to}\n@@ too different to be shown line by line @@\n");
+        return format!("--- {from}\n+++ {to}\n@@ diff omitted: too many changed lines @@\n");
     }
     if old == new {
         return String::new();
     }
     let mut options = DiffOptions::new();
     let changes = options.set_original_filename(from).set_modified_filename(to).create_patch(old, new);
-    // Git writes a space before an empty line of context.
+    // Like git, write a space before an empty context line.
     PatchFormatter::new().suppress_blank_empty(false).fmt_patch(&changes).to_string()
 }
 

@@ -1,35 +1,33 @@
-//! Unified diffs without lines that hold secrets.
+//! Removes lines with secrets from unified diffs.
 //!
-//! A line of context that holds one is left out: its hunk ends before it, and another begins behind it. No line is ever
-//! altered, so what is left is a diff that can be applied. Where a changed line holds one, nothing of that file's diff is
-//! left but its name.
+//! A context line with a secret is omitted: its hunk is split there. Lines are never altered, so the
+//! remaining diff can still be applied. If a changed line contains a secret, the whole diff of that file is
+//! withheld, except for its name.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Finds secrets: the numbers, from 0, of those of some neighbouring lines that hold one. The lines come without their
-/// ends.
+/// Finds secrets in consecutive lines, passed without line terminators. Returns the 0-based indices of the
+/// lines that contain one.
 pub type SecretFinder = fn(&[&str]) -> Vec<usize>;
 
-/// A diff as a model may see it.
+/// A diff that may be shown to a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RedactedDiff {
-    /// The diff.
     pub text: String,
-    /// How many lines of context were left out.
+    /// The number of omitted context lines.
     pub omitted_lines: usize,
-    /// The files whose diffs are withheld, by their paths.
+    /// Paths of the files whose diffs are withheld.
     pub withheld: Vec<String>,
-    /// Whether `git apply` takes it only with `--unidiff-zero`, for a change stands right above a line that was left out: it
-    /// takes a hunk that ends with a change for the end of the file. `patch` takes it as it is.
+    /// Whether `git apply` needs `--unidiff-zero`. If a change is directly above an omitted line, the hunk
+    /// ends with a change, and git assumes that such a hunk ends at the end of the file. `patch` does not.
     pub needs_unidiff_zero: bool,
 }
 
-/// What stands in the place of a diff that is withheld.
 const WITHHELD_NOTICE: &str =
-    "@@ withheld: a changed line holds a secret; the `id` of the plan stands for the whole diff @@";
+    "@@ withheld: a changed line contains a secret; the plan's `id` identifies the complete diff @@";
 
-/// A diff of one or several files as a model may see it. Nothing changes where there is no secret.
+/// Redacts a diff of one or more files. A diff without secrets is returned unchanged.
 pub fn redact_diff(diff: &str, find: SecretFinder) -> RedactedDiff {
     let mut shown = RedactedDiff::default();
     let files = parse_diff(diff, find);
@@ -41,7 +39,7 @@ pub fn redact_diff(diff: &str, find: SecretFinder) -> RedactedDiff {
 
 /// The part of a diff that is about one file.
 pub(super) struct FileDiff<'d> {
-    /// The two lines with names.
+    /// The `---` and `+++` lines.
     head: &'d str,
     path: &'d str,
     body: DiffBody<'d>,
@@ -49,21 +47,21 @@ pub(super) struct FileDiff<'d> {
 
 enum DiffBody<'d> {
     Hunks(Vec<DiffHunk<'d>>),
-    /// A remark in place of hunks, or what cannot be read as hunks; and whether a secret stands in it.
+    /// A remark in place of hunks, or text that cannot be parsed as hunks; and whether it contains a secret.
     Other(&'d str, bool),
 }
 
 struct DiffHunk<'d> {
-    /// As it stands there, header and all.
+    /// The verbatim hunk, including its header.
     text: &'d str,
-    /// The lines before it in the old and in the new text.
+    /// The number of lines before it in the old and in the new text.
     before: [usize; 2],
     lines: Vec<DiffLine<'d>>,
 }
 
 struct DiffLine<'d> {
     tag: DiffTag,
-    /// With its tag and its end, and the remark that it has none.
+    /// Including the tag, the line terminator, and a `\ No newline at end of file` remark.
     text: &'d str,
     has_secret: bool,
 }
@@ -93,7 +91,7 @@ impl<'d> DiffLine<'d> {
     }
 }
 
-/// Reads diffs of any number of files, one behind the other.
+/// Parses concatenated diffs of any number of files.
 pub(super) fn parse_diff(diff: &str, find: SecretFinder) -> Vec<FileDiff<'_>> {
     let mut files = Vec::new();
     let mut rest = diff;
@@ -120,7 +118,7 @@ fn parse_file_diff(diff: &str, find: SecretFinder) -> (FileDiff<'_>, &str) {
                 rest = behind;
             }
             None if hunks.is_empty() => {
-                // A remark is one line.
+                // A remark is a single line.
                 let (remark, behind) = rest.split_at(next_line_start(rest));
                 if !behind.is_empty() && parse_file_header(behind).is_none() {
                     return unreadable(head, path);
@@ -137,12 +135,11 @@ fn parse_file_diff(diff: &str, find: SecretFinder) -> (FileDiff<'_>, &str) {
     (FileDiff { head: &diff[..head], path, body: DiffBody::Hunks(hunks) }, rest)
 }
 
-/// Where the next line begins.
 fn next_line_start(text: &str) -> usize {
     text.find('\n').map_or(text.len(), |end| end + 1)
 }
 
-/// Where the two lines with names end, and the path in them.
+/// The end of the `---` and `+++` lines, and the path they name.
 fn parse_file_header(diff: &str) -> Option<(usize, &str)> {
     let (old, rest) = diff.strip_prefix("--- ")?.split_once('\n')?;
     let (new, rest) = rest.strip_prefix("+++ ")?.split_once('\n')?;
@@ -171,7 +168,7 @@ fn parse_hunk(diff: &str, find: SecretFinder) -> Option<(DiffHunk<'_>, &str)> {
             end += next_line_start(&rest[end..]);
         }
         let line = DiffLine { tag, text: &rest[..end], has_secret: false };
-        // A carriage return inside of it ended a line when the header was counted.
+        // A lone carriage return was counted as a line end in the hunk header, so the counts do not match.
         if line.content().contains('\r') {
             return None;
         }
@@ -191,32 +188,31 @@ fn parse_hunk(diff: &str, find: SecretFinder) -> Option<(DiffHunk<'_>, &str)> {
     Some((DiffHunk { text, before: [old.0, new.0], lines }, rest))
 }
 
-/// `3,2` or `3`: how many lines stand before it, and how many are in it.
+/// Parses `3,2` or `3` into the number of lines before the range and its length.
 fn parse_range(range: &str) -> Option<(usize, usize)> {
     let (start, length) = match range.split_once(',') {
         Some((start, length)) => (start.parse::<usize>().ok()?, length.parse().ok()?),
         None => (range.parse().ok()?, 1),
     };
-    // What has no lines is named by the line before it.
+    // An empty range is identified by the line before it.
     Some((if length == 0 { start } else { start.checked_sub(1)? }, length))
 }
 
-/// Whether any line of a text holds a secret.
 pub(super) fn contains_secret(text: &str, find: SecretFinder) -> bool {
     let lines: Vec<&str> = text.split(['\n', '\r']).collect();
-    // What stands in a diff is looked at without what marks a line of one, too.
+    // The text may be a diff: also check its lines without the diff markers.
     let bare: Vec<&str> =
         lines.iter().map(|line| line.strip_prefix(['+', '-', ' ']).unwrap_or(line)).collect();
     !find(&lines).is_empty() || !find(&bare).is_empty()
 }
 
 impl<'d> FileDiff<'d> {
-    /// The file; nothing where no name could be read.
+    /// The path of the file; empty if the header could not be parsed.
     pub(super) fn path(&self) -> &'d str {
         self.path
     }
 
-    /// Whether a line that changes holds a secret.
+    /// Whether a changed line contains a secret.
     pub(super) fn changes_secret(&self) -> bool {
         match &self.body {
             DiffBody::Hunks(hunks) => {
@@ -227,7 +223,6 @@ impl<'d> FileDiff<'d> {
         }
     }
 
-    /// The lines that hold secrets.
     pub(super) fn secret_lines(&self) -> impl Iterator<Item = &'d str> {
         let hunks: &[DiffHunk<'d>] = match &self.body {
             DiffBody::Hunks(hunks) => hunks,
@@ -237,7 +232,7 @@ impl<'d> FileDiff<'d> {
         lines.filter(|line| line.has_secret).map(DiffLine::content)
     }
 
-    /// The numbers, from 0, that these lines have in the old text.
+    /// The 0-based numbers of the lines with secrets in the old text.
     pub(super) fn secret_line_numbers(&self) -> BTreeSet<usize> {
         let DiffBody::Hunks(hunks) = &self.body else { return BTreeSet::new() };
         let places = |hunk: &DiffHunk<'d>| -> Vec<usize> {
@@ -248,7 +243,7 @@ impl<'d> FileDiff<'d> {
         hunks.iter().flat_map(places).collect()
     }
 
-    /// Adds it to what is shown.
+    /// Appends the redacted diff to `shown`.
     pub(super) fn redact_into(&self, is_withheld: bool, shown: &mut RedactedDiff) {
         shown.text.push_str(self.head);
         match &self.body {
@@ -263,7 +258,7 @@ impl<'d> FileDiff<'d> {
                 for hunk in hunks {
                     hunk.redact_into(shown);
                 }
-                // Every change is in some part; were there none, names alone would be no diff.
+                // Without any hunk, a header alone would not be a valid diff.
                 if shown.text.len() == start {
                     shown.text.truncate(start - self.head.len());
                 }
@@ -281,16 +276,16 @@ impl DiffHunk<'_> {
         let mut before = self.before;
         for (at, part) in self.lines.split(|line| line.has_secret).enumerate() {
             if at > 0 {
-                // The line that was left out stands on both sides.
+                // The omitted line is a context line, so it counts on both sides.
                 shown.omitted_lines += 1;
                 before = before.map(|lines| lines + 1);
             }
             let lengths = [0, 1].map(|side| part.iter().filter(|line| line.tag.is_on(side)).count());
             if part.iter().any(|line| line.tag != DiffTag::Context) {
                 let [old, new] = [0, 1].map(|side| format_range(before[side], lengths[side]));
-                let _ = writeln!(shown.text, "@@ -{old} +{new} @@"); // a string takes everything
+                let _ = writeln!(shown.text, "@@ -{old} +{new} @@"); // writing to a string cannot fail
                 shown.text.extend(part.iter().map(|line| line.text));
-                // To git, what begins with `-1` is the beginning of the file.
+                // Git takes a hunk that begins with `-1` for the beginning of the file.
                 shown.needs_unidiff_zero |= lengths[0] == 0 && before[0] == 1;
             }
             before = [before[0] + lengths[0], before[1] + lengths[1]];
@@ -300,7 +295,7 @@ impl DiffHunk<'_> {
     }
 }
 
-/// A range as a header names it.
+/// Formats a range for a hunk header.
 fn format_range(before: usize, length: usize) -> String {
     match length {
         0 => format!("{before},0"),

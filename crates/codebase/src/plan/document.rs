@@ -1,38 +1,39 @@
-//! The plan as a document: what stands in its JSON.
+//! The JSON document of a plan.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::text_file::{Eol, Indent};
 
-/// Proposed edits, and all that is needed to judge, apply and reverse them.
+/// Proposed edits, with everything needed to validate, apply and undo them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EditPlan {
-    /// The version of this format.
+    /// Version of the plan format.
     pub schema: u32,
-    /// The digest of everything else.
+    /// Digest of the rest of the plan.
     pub id: String,
-    /// What it does, in a sentence.
     pub summary: String,
-    /// The edits, in the documented shape, with what each comes to.
+    /// The edits in the documented shape, each with its resolved changes.
     pub edits: Vec<Edit>,
-    /// The files that it touches, each as it must be before, and as it will be after.
+    /// The affected files, each with its required state before and its state after.
     pub files: Vec<FileChange>,
-    /// Commands that show whether it worked.
+    /// Commands that verify the result.
     pub post_checks: Vec<String>,
-    /// The same, split into words.
+    /// `post_checks`, split into words.
     pub post_check_commands: Vec<Vec<String>>,
-    /// How it is taken back.
     pub rollback: Rollback,
-    /// What to look at before it is applied.
+    /// Why the plan looks like this, and how to read its results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Points to review before applying.
     pub warnings: Vec<String>,
-    /// What has to be there before it is applied.
+    /// Requirements that must be met before applying.
     pub prerequisites: Vec<String>,
 }
 
 impl EditPlan {
-    /// All changes of a file, in the order of the text.
+    /// All changes to a file, in text order.
     pub(crate) fn changes_in_file(&self, path: &str) -> Vec<TextChange> {
         let own = self.edits.iter().filter(|edit| edit.filepath == path);
         let mut changes: Vec<TextChange> = own.flat_map(|edit| edit.changes.clone()).collect();
@@ -44,45 +45,35 @@ impl EditPlan {
 /// One edit of one file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Edit {
-    /// The file, from the root.
+    /// Path relative to the root.
     pub filepath: String,
-    /// What kind of edit it is.
     pub strategy: Strategy,
-    /// Where.
     #[serde(default)]
     pub anchors: Vec<Anchor>,
-    /// What.
     pub payload: Payload,
-    /// Why.
     #[serde(default)]
     pub rationale: String,
-    /// What it comes to in the file as it is.
+    /// The exact changes that the edit resolves to in the current file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<TextChange>,
 }
 
-/// The kinds of edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// Decorate a function.
     AddDecorator,
-    /// Insert code into a web framework's set-up.
+    /// Insert code into the setup of a web framework.
     InsertMiddleware,
-    /// Import something.
     AddImport,
-    /// Change a configuration file.
     ModifyConfig,
-    /// Make a file that is not there.
+    /// Create a file that must not exist yet.
     CreateFile,
 }
 
 impl Strategy {
-    /// All of them.
     pub const ALL: [Self; 5] =
         [Self::AddDecorator, Self::InsertMiddleware, Self::AddImport, Self::ModifyConfig, Self::CreateFile];
 
-    /// Its name in a plan.
     pub fn name(self) -> &'static str {
         match self {
             Self::AddDecorator => "add_decorator",
@@ -97,24 +88,22 @@ impl Strategy {
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
-    /// What it means.
     #[serde(rename = "type")]
     pub kind: AnchorKind,
-    /// A text that occurs in the file, or a regular expression that matches there.
+    /// A literal string that occurs in the file, or a regular expression.
     #[serde(default)]
     pub pattern: String,
-    /// Which of several matches is meant, counted from 0.
+    /// Selects one of several matches, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
 }
 
-/// What an anchor means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnchorKind {
-    /// After the statement that holds the match.
+    /// After the statement that contains the match.
     AfterMatch,
-    /// Before it.
+    /// Before the statement that contains the match.
     BeforeMatch,
     /// In place of the match.
     ReplaceMatch,
@@ -123,10 +112,8 @@ pub enum AnchorKind {
 }
 
 impl AnchorKind {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::AfterMatch, Self::BeforeMatch, Self::ReplaceMatch, Self::AppendFile];
 
-    /// Its name in a plan.
     pub fn name(self) -> &'static str {
         match self {
             Self::AfterMatch => "after_match",
@@ -137,16 +124,16 @@ impl AnchorKind {
     }
 }
 
-/// What an edit brings.
+/// The content that an edit adds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Payload {
-    /// An import, put where the language wants it.
+    /// An import statement, placed by the conventions of the language.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<String>,
-    /// Code, put at the anchors; the content of a new file.
+    /// Code to insert at the anchors, or the content of a new file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Where the code goes, if the anchor alone does not say it.
+    /// Where to insert the code, if the anchor type alone does not determine it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<InsertLocation>,
     /// Values to set in a YAML, TOML or JSON file.
@@ -157,39 +144,35 @@ pub struct Payload {
 /// A value in a configuration file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// The way of keys to it.
+    /// The path of keys to the value.
     pub key: Vec<String>,
-    /// What it becomes. For a list, what is added to it if it is not there.
+    /// The new value. With `append`, the item to add to the list if it is missing.
     pub value: Value,
-    /// Add to a list instead of setting a value.
+    /// Append to a list instead of setting a value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub append: bool,
 }
 
-/// Where code goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InsertLocation {
-    /// Above the function that the anchor is in, or the next one; below its other decorators.
+    /// Above the function that contains the anchor, or the next one, and below its other decorators.
     AboveFunction,
     /// After the anchor's statement.
     AfterAnchor,
     /// Before the anchor's statement.
     BeforeAnchor,
-    /// After shebang, docstring and directives.
+    /// After the shebang, docstring and directives.
     TopOfFile,
-    /// After the imports.
     AfterImports,
-    /// At the end.
     EndOfFile,
 }
 
-/// The names of the locations.
 pub const LOCATION_NAMES: [&str; 6] =
     ["above_function", "after_anchor", "before_anchor", "top_of_file", "after_imports", "end_of_file"];
 
 impl InsertLocation {
-    /// All of them, in the order of [`LOCATION_NAMES`].
+    /// In the order of [`LOCATION_NAMES`].
     pub(crate) const ALL: [Self; 6] = [
         Self::AboveFunction,
         Self::AfterAnchor,
@@ -200,83 +183,68 @@ impl InsertLocation {
     ];
 }
 
-/// An exact change: this range becomes that text.
+/// An exact change: the range is replaced by `new_text`.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TextChange {
-    /// In bytes.
+    /// Byte offset.
     pub start: usize,
-    /// In bytes; the first that is not replaced.
+    /// Byte offset, exclusive.
     pub end: usize,
-    /// As editors count.
+    /// The same range in LSP coordinates.
     pub range: LspRange,
-    /// What stands there.
     pub old_text: String,
-    /// What will.
     pub new_text: String,
 }
 
-/// A range as the Language Server Protocol counts.
+/// A range in the coordinates of the Language Server Protocol.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LspRange {
-    /// Where it begins.
     pub start: LspPosition,
-    /// Where it ends.
     pub end: LspPosition,
 }
 
-/// A line, and the UTF-16 units before a place in it; both from 0.
+/// A line, and the UTF-16 code units before the position in that line, both counted from 0.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LspPosition {
-    /// The line.
     pub line: u32,
-    /// The place in it.
     pub character: u32,
 }
 
-/// A file before and after.
+/// The state of a file before and after the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChange {
-    /// The file, from the root.
+    /// Path relative to the root.
     pub path: String,
-    /// How it must be before; nothing: it must not be there.
+    /// The required state before; `None` if the file must not exist.
     pub before: Option<OriginalFile>,
-    /// The digest of what it will be.
+    /// Digest of the new content.
     pub sha256: String,
-    /// The size that it will have.
+    /// Size of the new content in bytes.
     pub size: usize,
-    /// The difference, for people.
     pub diff: String,
 }
 
-/// What a file is before it is edited.
+/// A file before it is edited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OriginalFile {
-    /// Its digest.
     pub sha256: String,
-    /// Its size in bytes.
     pub size: usize,
-    /// How its lines end.
     pub eol: Eol,
     /// Whether it begins with a byte order mark.
     pub bom: bool,
-    /// How it is indented.
     pub indent: Indent,
 }
 
-/// How a plan is taken back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rollback {
-    /// What to do.
     pub instruction: String,
-    /// What that does.
     pub description: String,
-    /// The files that it concerns.
     #[serde(default)]
     pub files: Vec<String>,
-    /// The difference backwards, for those whose editor applied the plan.
+    /// The reverse diff, for plans that were applied by an editor.
     #[serde(default)]
     pub reverse_diff: String,
 }

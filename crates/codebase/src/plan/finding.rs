@@ -1,35 +1,32 @@
-//! What is said about a plan.
+//! Findings: problems with a plan, as reported to the user.
 
 use crate::invisible_chars::replace_invisible_chars;
 use crate::name_redaction::{NameKind, NameRedactor};
 
 const ALREADY_PRESENT: &str = "already_present";
 
-/// Whether it can be applied all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PlanSeverity {
-    /// It cannot.
+    /// The plan cannot be applied.
     Blocking,
-    /// It can, but should be looked at.
+    /// The plan can be applied, but should be reviewed.
     Warning,
 }
 
-/// One thing that is wrong with a plan, or may be.
+/// An actual or possible problem with a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanFinding {
-    /// Whether it blocks.
     pub severity: PlanSeverity,
-    /// A stable name for programs.
+    /// A stable, machine-readable code.
     pub code: &'static str,
-    /// The edit, counted from 0.
+    /// The number of the edit, counted from 0.
     pub edit: Option<usize>,
-    /// The file.
     pub path: Option<String>,
-    /// The line in it, counted from 1.
+    /// Counted from 1.
     pub line: Option<u32>,
-    /// What is wrong, without the number of the edit.
+    /// The problem, without the number of the edit.
     pub text: String,
-    /// What to do about it.
+    /// How to resolve it; may be empty.
     pub fix: String,
 }
 
@@ -50,12 +47,12 @@ impl PlanFinding {
         Self { severity: PlanSeverity::Warning, ..Self::blocking(code, says) }
     }
 
-    /// The edit changes nothing, because the file already says what it would write.
+    /// The edit changes nothing because the file already contains what it would write.
     pub(crate) fn already_present(says: impl Into<String>) -> Self {
         Self::warning(ALREADY_PRESENT, says)
     }
 
-    /// Whether it only says that an edit is done already.
+    /// Whether it only reports that an edit is already in place.
     pub fn is_already_present(&self) -> bool {
         self.code == ALREADY_PRESENT
     }
@@ -75,12 +72,11 @@ impl PlanFinding {
         self
     }
 
-    /// Whether it stands in the way.
     pub fn is_blocking(&self) -> bool {
         self.severity == PlanSeverity::Blocking
     }
 
-    /// The whole sentence, and what to do about it.
+    /// [`Self::sentence`], followed by the fix in parentheses.
     pub fn sentence_with_fix(&self) -> String {
         match self.fix.as_str() {
             "" => self.sentence(),
@@ -88,7 +84,7 @@ impl PlanFinding {
         }
     }
 
-    /// A sentence about its file, which is named by a stand-in if it has no plain name.
+    /// Replaces the path by a placeholder if it is not a safe name to show.
     fn redact_path(&self, sentence: &str) -> String {
         match &self.path {
             Some(path) if !path.is_empty() && !NameKind::File.is_safe_name(path) => {
@@ -98,12 +94,12 @@ impl PlanFinding {
         }
     }
 
-    /// What is wrong, without the number of the edit, and with a stand-in for a file that has no plain name.
+    /// The problem without the number of the edit, and with a placeholder for an unsafe file name.
     pub fn message(&self) -> String {
         self.redact_path(&self.text)
     }
 
-    /// The whole sentence: `Edit #0: …`.
+    /// The problem with the number of the edit: `Edit #0: …`.
     pub fn sentence(&self) -> String {
         let says = self.message();
         match self.edit {
@@ -113,7 +109,7 @@ impl PlanFinding {
     }
 }
 
-/// Something that a plan says, in a sentence: in one line, and not too long.
+/// Quotes a string from a plan for a message: on one line, and truncated.
 pub(crate) fn quote(text: &str) -> String {
     let (kept, more) = text.char_indices().nth(200).map_or((text, ""), |(end, _)| (&text[..end], "…"));
     format!("'{}{more}'", replace_invisible_chars(kept, |_| " ".to_owned()))

@@ -1,4 +1,4 @@
-//! What a plan hides from whoever reads it.
+//! Warns about invisible and bidirectional characters in a plan, which hide content from a reviewer.
 
 use serde_json::Value;
 
@@ -7,8 +7,8 @@ use super::finding::PlanFinding;
 use super::parse::PlanDraft;
 use crate::invisible_chars::find_invisible_chars;
 
-/// A warning for every text of a plan with characters in it that are not seen, or that turn others around. `resolved` are
-/// the edits with their changes, in the order of the draft, as far as they are known.
+/// One warning for each string of a plan with invisible or bidirectional characters. `resolved` contains the
+/// edits with their changes, in the order of the draft, as far as they could be resolved.
 pub(super) fn find_hidden_chars(draft: &PlanDraft, resolved: &[Edit]) -> Vec<PlanFinding> {
     let mut found = Vec::new();
     let rollback = draft.rollback.iter().map(|text| ("rollback", text));
@@ -35,12 +35,11 @@ pub(super) fn find_hidden_chars(draft: &PlanDraft, resolved: &[Edit]) -> Vec<Pla
     found
 }
 
-/// The first hidden character of a text.
 struct HiddenChar {
     character: char,
-    /// The line of the text, counted from 1.
+    /// The line within the string, counted from 1.
     line: usize,
-    /// How many there are in all.
+    /// The total number of hidden characters.
     count: usize,
 }
 
@@ -50,7 +49,8 @@ fn first_hidden_char(text: &str, may_have_mark: bool) -> Option<HiddenChar> {
     Some(HiddenChar { character, line: text[..at].matches('\n').count() + 1, count: hidden.count() + 1 })
 }
 
-/// What is hidden in a text. Tabs and line ends are layout; a byte order mark may begin a file.
+/// The hidden characters of a string. Tabs and line ends are layout, and a file may begin with a byte order
+/// mark.
 fn hidden_chars(text: &str, may_have_mark: bool) -> impl Iterator<Item = (usize, char)> {
     find_invisible_chars(text)
         .filter(|(_, c)| !matches!(c, '\t' | '\n' | '\r'))
@@ -80,7 +80,7 @@ fn hidden_in_value(value: &Value) -> Option<HiddenChar> {
     }
 }
 
-/// The line of the file, counted from 1, that a change puts something hidden into.
+/// The line of the file, counted from 1, where a change inserts the first hidden character.
 fn hidden_line(change: &TextChange, is_new: bool) -> Option<u32> {
     let line = first_hidden_char(&change.new_text, is_new && change.start == 0)?.line;
     Some(change.range.start.line.saturating_add(u32::try_from(line).unwrap_or(u32::MAX)))
@@ -88,13 +88,13 @@ fn hidden_line(change: &TextChange, is_new: bool) -> Option<u32> {
 
 fn hidden_char_warning(name: &str, hidden: &HiddenChar) -> PlanFinding {
     let HiddenChar { character, line, count } = hidden;
-    let others = if *count > 1 { format!(" and {} more such characters", count - 1) } else { String::new() };
+    let others = if *count > 1 { format!(" and {} more", count - 1) } else { String::new() };
     let says = format!(
-        "`{name}` holds U+{:04X}{others}, first in its line {line}: readers do not see them, or see the text in another order",
+        "`{name}` contains U+{:04X}{others}, first on line {line}: invisible, or reorders the displayed text",
         u32::from(*character)
     );
     PlanFinding::warning("hidden_characters", says)
-        .with_fix("take them out, or write them as escapes of the language, unless they are meant")
+        .with_fix("remove them or write them as escape sequences, unless they are intended")
 }
 
 fn locate_finding(mut finding: PlanFinding, at: usize, edit: &Edit, line: Option<u32>) -> PlanFinding {

@@ -1,4 +1,4 @@
-//! Where an import goes.
+//! Decides where an import statement is inserted.
 
 use ruff_python_stdlib::sys::is_known_standard_library;
 use tree::Tree;
@@ -9,26 +9,22 @@ use super::outline::{CodeOutline, OutlineImport};
 use super::text_file::TextFile;
 use crate::language::{self, Language};
 
-/// What becomes of an import.
 pub(crate) enum ImportPlacement {
-    /// It is there already.
     AlreadyPresent,
-    /// It goes there.
     Insert(TextChange),
 }
 
-/// A file that gets an import.
+/// A file that receives an import.
 pub(crate) struct ImportTarget<'t> {
     pub(crate) path: &'t str,
     pub(crate) text: &'t TextFile,
     pub(crate) outline: &'t CodeOutline,
-    /// Whether a Python module belongs to the tree itself.
+    /// Whether a Python module is part of the tree.
     pub(crate) is_local: &'t dyn Fn(&str) -> bool,
-    /// Where what is imported is first used, if that is known.
+    /// Where the imported name is first used, if known.
     pub(crate) first_use: Option<usize>,
 }
 
-/// Places an import statement.
 pub(crate) fn place_import(
     target: &ImportTarget<'_>,
     statement: &str,
@@ -41,7 +37,7 @@ pub(crate) fn place_import(
     }
 }
 
-/// Standard library, others, one's own: the groups in which Python imports stand.
+/// The groups in which Python imports are sorted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ImportGroup {
     Future,
@@ -78,7 +74,7 @@ impl ImportTarget<'_> {
             let before = same.iter().rev().find(|import| key(import) <= key(first));
             return Ok(ImportPlacement::Insert(match before {
                 Some(import) => self.insert_after(import, "", statement),
-                // Not between an import and the comment above it.
+                // Do not separate an import from the comment above it.
                 None if self.follows_comment(head) => self.insert_after(head, "", statement),
                 None => self.insert_before(head.span.start, statement, ""),
             }));
@@ -112,8 +108,10 @@ impl ImportTarget<'_> {
             && !self.outline.imports.is_empty()
             && self.outline.imports.iter().all(requires)
         {
-            let says =
-                format!("{} loads its modules by `require`, and `import` does not go with that", self.path);
+            let says = format!(
+                "{} loads its modules with `require`, which cannot be mixed with `import`",
+                self.path
+            );
             return Err(
                 PlanFinding::blocking("module_kind", says).with_fix("write it as `const … = require(…)`")
             );
@@ -141,7 +139,7 @@ impl ImportTarget<'_> {
         }
     }
 
-    /// Those of the wanted imports that are not there, and their text.
+    /// The wanted imports that are missing, and their source text.
     fn missing_imports(&self, wanted: Vec<OutlineImport>, statement: &str) -> (Vec<OutlineImport>, String) {
         let open: Vec<OutlineImport> = wanted.into_iter().filter(|import| !self.is_present(import)).collect();
         let mut lines: Vec<&str> =
@@ -151,7 +149,7 @@ impl ImportTarget<'_> {
         (open, text)
     }
 
-    /// Everything that it binds is bound to the same already.
+    /// Whether every name that the import binds is already bound to the same thing.
     fn is_present(&self, wanted: &OutlineImport) -> bool {
         let binds = |name: &(Option<String>, String)| {
             self.outline.imports.iter().any(|known| {
@@ -162,18 +160,18 @@ impl ImportTarget<'_> {
         wanted.names.iter().all(binds) && (!wanted.names.is_empty() || self.has_bare_import(&wanted.module))
     }
 
-    /// `import "./side-effect"`.
+    /// Whether the module is imported at all, for `import "./side-effect"`.
     fn has_bare_import(&self, module: &str) -> bool {
         self.outline.imports.iter().any(|known| known.module == module)
     }
 
-    /// No name that it binds means something else in this file.
+    /// Fails if a name that the imports bind is already used for something else in this file.
     fn check_names_are_free(&self, wanted: &[OutlineImport]) -> Result<(), PlanFinding> {
         for import in wanted {
             for (name, local) in &import.names {
                 let other = self.outline.imports.iter().find(|known| {
                     let binds = known.names.iter().any(|(_, known)| known == local);
-                    // `import a.b` and `import a.c` both bind `a`, and mean the same by it.
+                    // `import a.b` and `import a.c` both bind `a` to the same package.
                     let same_top = name.is_none()
                         && known.names.iter().any(|(name, _)| name.is_none())
                         && known.module.split('.').next() == import.module.split('.').next();
@@ -184,8 +182,11 @@ impl ImportTarget<'_> {
                 });
                 let line = other.map(|import| self.text.line_at(import.span.start));
                 if line.is_some() || self.outline.top_level_names.contains(local) {
-                    let says =
-                        format!("the name {} means something else in {} already", quote(local), self.path);
+                    let says = format!(
+                        "the name {} is already used for something else in {}",
+                        quote(local),
+                        self.path
+                    );
                     return Err(PlanFinding::blocking("name_taken", says)
                         .with_location(self.path, line.unwrap_or(1))
                         .with_fix("import it under another name, and use that name in the code"));
@@ -199,13 +200,13 @@ impl ImportTarget<'_> {
         let start = self.text.line_start(import.span.start);
         let before = self.text.content[..start].trim_end_matches(['\n', '\r']);
         let line = before.rsplit('\n').next().unwrap_or_default();
-        // A blank line between them, and it is not about this import.
+        // A comment separated by a blank line does not belong to this import.
         before.len() + 2 >= start && line.trim_start().starts_with('#')
     }
 
     fn insert_after(&self, import: &OutlineImport, gap: &str, statement: &str) -> TextChange {
         let mut at = self.text.next_line_start(import.span.end);
-        // Another statement may share its line, and go on.
+        // Another statement may start on the same line and span further lines.
         while let Some(span) = self.outline.statements.iter().find(|span| span.start < at && at < span.end) {
             at = self.text.next_line_start(span.end);
         }
@@ -221,7 +222,7 @@ impl ImportTarget<'_> {
         self.text.change(at, at, &format!("{statement}\n{gap}"))
     }
 
-    /// In a file without imports: after what must come first.
+    /// Inserts into a file without imports: after the shebang, docstring and directives.
     fn insert_at_head(&self, statement: &str) -> TextChange {
         let (at, content) = (self.outline.body_start.max(self.text.content_start()), &self.text.content);
         let begins = at == self.text.content_start();
@@ -237,7 +238,7 @@ impl ImportTarget<'_> {
     }
 }
 
-/// Whether a Python module of this name lies in the tree, as seen from a file.
+/// Whether a Python module of this name is in the tree, as seen from a file.
 pub(crate) fn is_local_module(tree: &Tree, path: &str, module: &str) -> bool {
     let mut folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     loop {

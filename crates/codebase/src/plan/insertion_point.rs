@@ -1,4 +1,4 @@
-//! The exact place for code, and how it is written there.
+//! Determines the exact position of inserted code, and its indentation and spacing.
 
 use std::ops::Range;
 
@@ -9,19 +9,17 @@ use super::outline::{self, CodeOutline};
 use super::text_file::TextFile;
 use crate::language::{self, Language};
 
-/// Where code is put.
 #[derive(Debug, PartialEq)]
 pub(super) enum InsertionPoint {
     After(Range<usize>),
     Before(usize),
-    /// Before, with the indentation of that line, and no blank lines around it.
+    /// Before this line, with its indentation and without blank lines around the code.
     Above(usize),
     Replace(Range<usize>),
     End,
     AlreadyPresent,
 }
 
-/// The places that the anchors mean.
 pub(super) fn resolve_anchors(
     edit: &Edit,
     code: &str,
@@ -29,7 +27,7 @@ pub(super) fn resolve_anchors(
     outline: Option<&CodeOutline>,
 ) -> Result<Vec<InsertionPoint>, Vec<PlanFinding>> {
     if edit.anchors.is_empty() {
-        let says = "the edit has `code` but no anchor that says where it goes";
+        let says = "the edit has `code` but no anchor";
         return Err(vec![
             PlanFinding::blocking("no_anchor", says).with_fix("add an anchor, or a `location`"),
         ]);
@@ -57,7 +55,7 @@ pub(super) fn resolve_anchors(
     if findings.is_empty() { Ok(spots) } else { Err(findings) }
 }
 
-/// Where an edit first uses what it imports: the function that it decorates.
+/// Where an edit first uses its import: at the function it decorates.
 pub(super) fn first_use_offset(edit: &Edit, text: &TextFile, outline: &CodeOutline) -> Option<usize> {
     let start = text.content_start();
     let place = |anchor: &Anchor| {
@@ -69,7 +67,7 @@ pub(super) fn first_use_offset(edit: &Edit, text: &TextFile, outline: &CodeOutli
     edit.anchors.iter().filter_map(place).min()
 }
 
-/// Above the function that an anchor means, below its other decorators.
+/// Above the function that an anchor refers to, below its other decorators.
 fn decorator_point(
     anchor: &Anchor,
     path: &str,
@@ -81,7 +79,7 @@ fn decorator_point(
         |place: &Range<usize>| outline.enclosing_or_next_function(place).map(|function| function.def_start);
     let place = find_anchor_match(anchor, path, text, def)?;
     let Some(function) = outline.enclosing_or_next_function(&place) else {
-        let says = format!("there is no function at or after line {} of {path}", text.line_at(place.start));
+        let says = format!("no function found at or after line {} of {path}", text.line_at(place.start));
         return Err(vec![
             PlanFinding::blocking("no_function", says).with_location(path, text.line_at(place.start)),
         ]);
@@ -94,7 +92,6 @@ fn decorator_point(
     Ok(InsertionPoint::Above(function.def_start))
 }
 
-/// Where an anchor and its statement are.
 fn anchor_point(
     anchor: &Anchor,
     location: Option<InsertLocation>,
@@ -105,7 +102,7 @@ fn anchor_point(
     if anchor.kind == AnchorKind::ReplaceMatch {
         return find_anchor_match(anchor, path, text, Range::clone).map(InsertionPoint::Replace);
     }
-    // A comment is in no statement, or in a large one; what is meant is its line.
+    // A comment is part of no statement or of a large one, so an anchor in a comment refers to its line.
     let is_comment = |place: &Range<usize>| {
         let line = text.content[text.line_start(place.start).min(place.start)..].trim_start();
         line.starts_with('#') && language::detect_language(path) == Some(Language::Python)
@@ -124,7 +121,6 @@ fn anchor_point(
     })
 }
 
-/// The one match of an anchor.
 fn find_anchor_match<T: PartialEq>(
     anchor: &Anchor,
     path: &str,
@@ -132,7 +128,7 @@ fn find_anchor_match<T: PartialEq>(
     same: impl Fn(&Range<usize>) -> T,
 ) -> Result<Range<usize>, Vec<PlanFinding>> {
     let pattern = quote(&anchor.pattern);
-    // Nobody means the byte order mark.
+    // Patterns such as `^import` must not be stopped by a byte order mark.
     let start = text.content_start();
     let places =
         anchor::find_matches(&anchor.pattern, &text.content[start..]).map_err(|finding| vec![finding])?;
@@ -143,15 +139,17 @@ fn find_anchor_match<T: PartialEq>(
         Ok(None) => {
             let says = format!("anchor pattern {pattern} not found in {path}");
             let fix = match (anchor.index, anchor::is_invalid_regex(&anchor.pattern)) {
-                (Some(index), _) if count > 0 => format!("it matches {count} times, and `index` is {index}"),
-                (_, true) => "it does not occur literally, and is no regular expression either".to_owned(),
-                _ => "give a text that occurs in the file".to_owned(),
+                (Some(index), _) if count > 0 => {
+                    format!("the number of matches is {count}, and `index` is {index}")
+                }
+                (_, true) => "it neither occurs literally nor is a valid regular expression".to_owned(),
+                _ => "use a string that occurs in the file".to_owned(),
             };
             Err(vec![
                 PlanFinding::warning("anchor_not_found", says),
                 PlanFinding::blocking(
                     "anchor_not_found",
-                    format!("the anchor {pattern} has no place in {path}"),
+                    format!("the anchor {pattern} does not match anything in {path}"),
                 )
                 .with_fix(fix),
             ])
@@ -168,7 +166,7 @@ fn find_anchor_match<T: PartialEq>(
                     format!("the anchor {pattern} is ambiguous in {path}"),
                 )
                 .with_location(path, text.line_at(places[0].start))
-                .with_fix("write more of the statement, or add `index` (counted from 0) to the anchor"),
+                .with_fix("use a longer pattern, or add `index` (counted from 0) to the anchor"),
             ])
         }
     }
@@ -196,9 +194,9 @@ impl InsertionPoint {
             && ["\"\"\"", "'''", "`"].iter().any(|quote| code.contains(quote))
             && !self.is_at_margin(text)
         {
-            let says = "the code has texts of several lines in it, which indenting would change";
+            let says = "the code contains multi-line strings, which indenting would change";
             return Err(PlanFinding::blocking("multiline_text", says)
-                .with_fix("put it at the top level, or in a file of its own"));
+                .with_fix("insert it at the top level, or move it to a separate file"));
         }
         match self {
             Self::AlreadyPresent => Ok(None),
@@ -234,7 +232,6 @@ impl InsertionPoint {
         }
     }
 
-    /// Whether it stands at the left margin.
     fn is_at_margin(&self, text: &TextFile) -> bool {
         let at = match self {
             Self::After(range) => range.start,
@@ -244,7 +241,7 @@ impl InsertionPoint {
         text.indentation_at(at).is_none_or(str::is_empty)
     }
 
-    /// Whole lines at the beginning of a line, or at the end of a file that may not end with one.
+    /// Inserts whole lines at a line start, or at the end of a file that may lack a final line terminator.
     fn insert_lines(path: &str, text: &TextFile, at: usize, lines: &str, at_margin: bool) -> TextChange {
         let content = &text.content;
         let gap = if at_margin { required_blank_lines(path, lines) } else { 0 };
@@ -260,7 +257,7 @@ impl InsertionPoint {
     }
 }
 
-/// The blank lines that a language wants around code.
+/// The number of blank lines that the conventions of a language require around code.
 fn required_blank_lines(path: &str, code: &str) -> usize {
     let is_python = language::detect_language(path) == Some(Language::Python);
     if is_python && outline::starts_with_definition(code) { 2 } else { 0 }
@@ -270,7 +267,7 @@ fn blank_lines_before(content: &str, at: usize) -> usize {
     content[..at].lines().rev().take_while(|line| line.trim().is_empty()).count()
 }
 
-/// Nothing at the end of the file.
+/// `None` at the end of the file.
 fn blank_lines_after(content: &str, at: usize) -> Option<usize> {
     let rest = &content[at..];
     (!rest.trim().is_empty()).then(|| rest.lines().take_while(|line| line.trim().is_empty()).count())
@@ -280,10 +277,10 @@ fn shared_line_finding(path: &str, text: &TextFile, at: usize) -> PlanFinding {
     let says = format!("the statement shares line {} of {path} with another", text.line_at(at));
     PlanFinding::blocking("shared_line", says)
         .with_location(path, text.line_at(at))
-        .with_fix("put each statement on a line of its own first")
+        .with_fix("put each statement on a separate line first")
 }
 
-/// Code without its common margin, with this one instead, ending with a line end.
+/// Replaces the common indentation of `code` by `indent`, and ends it with a line terminator.
 fn reindent(code: &str, indent: &str) -> String {
     let code = code.replace("\r\n", "\n");
     let code = code.trim_matches('\n');
@@ -296,7 +293,7 @@ fn reindent(code: &str, indent: &str) -> String {
     code.lines().map(line).collect()
 }
 
-/// Whether the code stands in the file already, however it is indented; not in a comment.
+/// Whether the file already contains the code outside comments, regardless of indentation.
 pub(super) fn is_code_present(
     text: &TextFile,
     outline: Option<&CodeOutline>,
@@ -306,7 +303,8 @@ pub(super) fn is_code_present(
     let wanted: Vec<&str> = trimmed_lines(code).map(|(_, line)| line).collect();
     let own: Vec<(usize, &str)> = trimmed_lines(&text.content).collect();
     let replaced = edit.anchors.iter().filter(|anchor| anchor.kind == AnchorKind::ReplaceMatch);
-    // What is to be replaced is still there: a longer text that holds the new one is not the new one.
+    // As long as the text to be replaced still matches, the replacement is not done: the new code may only
+    // occur as part of a longer text.
     let is_open = |anchor: &Anchor| {
         anchor::find_matches(&anchor.pattern, &text.content).is_ok_and(|found| !found.is_empty())
     };
@@ -319,7 +317,7 @@ pub(super) fn is_code_present(
         .any(|window| window.iter().map(|(_, line)| line).eq(&wanted) && is_code(window[0].0))
 }
 
-/// Lines with something in them, without the white space around it, and where each begins.
+/// Non-blank lines, trimmed, each with the offset of its first non-blank character.
 fn trimmed_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.split_inclusive('\n').scan(0, |at, line| {
         let start = *at;

@@ -1,8 +1,8 @@
-//! What has been done to a tree, written down before it is done, so that it can be taken back, also by the next process
-//! if this one is killed.
+//! Write-ahead journal of applied plans, so that a plan can be undone, even by another process if this one is
+//! killed.
 //!
-//! Each plan has a folder `.fluxway/plans/<id>`: `journal.json`, the old content of every file as `<n>.old`, and, until
-//! it has taken its place, the new one as `<n>.new`.
+//! Each plan has a folder `.fluxway/plans/<id>`: `journal.json`, the old content of every file as `<n>.old`,
+//! and the new content as `<n>.new` until it is moved into place.
 
 use std::io;
 
@@ -13,57 +13,50 @@ use super::digest::sha256_hex;
 use super::document::TextChange;
 use super::path_check;
 
-/// The folder for our notes.
+/// Where the server stores its state within a tree.
 pub const STATE_FOLDER: &str = ".fluxway";
 const PLANS_FOLDER: &str = ".fluxway/plans";
 const GITIGNORE_PATH: &str = ".fluxway/.gitignore";
 const MAX_JOURNAL_BYTES: u64 = 16 << 20;
 const MAX_BLOB_BYTES: u64 = 64 << 20;
 
-/// How far a plan has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum JournalState {
-    /// Files are being written. If nobody is at it, they go back.
+    /// Files are being written. If the process died, recovery restores them.
     Applying,
-    /// All is done.
     Applied,
-    /// Files are going back.
+    /// Files are being restored.
     Undoing,
 }
 
-/// The version of the format. A journal of another one is left alone and reported.
+/// Version of the journal format. Journals of other versions are reported and not touched.
 const JOURNAL_VERSION: u32 = 2;
-/// What a signature is good for.
+/// Domain separation: a signature for another purpose does not verify a journal.
 const SIGNING_PURPOSE: &str = "fluxway plan journal";
 
-/// Signs journals with a key of the user's, so that one that came with a repository is told from our own.
+/// Signs journals with the user's key, so that a journal that came with a repository is not trusted.
 pub trait Signer: Send + Sync {
-    /// A signature over `text` for this purpose.
     fn sign(&self, purpose: &str, text: &[u8]) -> String;
-    /// Whether `signature` is one of ours over `text` for this purpose.
     fn verify(&self, purpose: &str, text: &[u8], signature: &str) -> bool;
 }
 
-/// On whose behalf a plan is applied or undone.
+/// The caller on whose behalf a plan is applied or undone.
 #[derive(Clone, Copy)]
 pub struct Actor<'a> {
-    /// The tenant: no other can undo what it applied.
+    /// Plans can be undone only by the tenant that applied them.
     pub tenant: &'a str,
-    /// The caller within the tenant.
     pub subject: &'a str,
-    /// Signs and verifies journals.
     pub signer: &'a dyn Signer,
 }
 
-/// Who applied a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PlanOwner {
     pub(crate) tenant: String,
     pub(crate) subject: String,
 }
 
-/// A journal as it stands in its file: the signature is over the text of the journal, byte for byte.
+/// The file format of a journal. The signature covers the exact bytes of the `journal` string.
 #[derive(Serialize, Deserialize)]
 struct SignedJournal {
     version: u32,
@@ -76,25 +69,24 @@ pub(crate) struct PlanJournal {
     pub(crate) plan: String,
     pub(crate) principal: PlanOwner,
     pub(crate) summary: String,
-    /// The folder that this is about. A journal that came with a copy of it is not ours.
+    /// Identity of the tree. A journal in a copy of the folder does not match and is ignored.
     pub(crate) place: String,
-    /// Higher for later ones.
+    /// Increases with every applied plan.
     pub(crate) number: u64,
     pub(crate) progress: JournalState,
     pub(crate) files: Vec<PlanJournalEntry>,
-    /// Folders that were not there before.
+    /// Folders that the plan created.
     pub(crate) folders: Vec<String>,
 }
 
-/// One file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PlanJournalEntry {
     pub(crate) path: String,
-    /// The number in the names of its copies.
+    /// The number `<n>` in the names of its copies.
     pub(crate) blob: usize,
     pub(crate) old: Option<FileVersion>,
     pub(crate) new: Option<FileVersion>,
-    /// What was changed, for explanations.
+    /// The changes, to explain conflicts.
     pub(crate) changes: Vec<TextChange>,
 }
 
@@ -104,19 +96,17 @@ pub(crate) struct FileVersion {
     pub(crate) mode: u32,
 }
 
-/// The digest of a side, if there is one.
 pub(crate) fn version_digest(side: Option<&FileVersion>) -> Option<&str> {
     side.map(|side| side.sha256.as_str())
 }
 
-/// The old content of a file and the new one.
+/// The old and the new content of a file.
 pub(crate) type FileSides<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
-/// What became of a file that was to be put back or forth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileWriteOutcome {
     Done,
-    /// Somebody has edited it.
+    /// The file was edited outside the plan and was not touched.
     EditedSince,
 }
 
@@ -129,7 +119,7 @@ impl PlanJournal {
         format!("{}/{}.{end}", self.folder(), self.files[at].blob)
     }
 
-    /// Writes it down, signed; the old one stands until the new one is on the disk.
+    /// Saves the signed journal atomically: the old one stays until the new one is on disk.
     pub(crate) fn save(&self, tree: &Tree, signer: &dyn Signer) -> io::Result<()> {
         let journal = serde_json::to_string(self).map_err(io::Error::other)?;
         let signature = signer.sign(SIGNING_PURPOSE, journal.as_bytes());
@@ -140,7 +130,7 @@ impl PlanJournal {
         tree.replace(&format!("{}/journal.json", self.folder()), &aside, &text, 0o600)
     }
 
-    /// Makes the folder, and keeps what stands and what will.
+    /// Creates the plan folder with copies of the old and the new content, then saves the journal.
     pub(crate) fn create(&self, tree: &Tree, sides: &[FileSides<'_>], signer: &dyn Signer) -> io::Result<()> {
         tree.create_folders(&self.folder())?;
         if tree.metadata(GITIGNORE_PATH)?.is_none() {
@@ -158,12 +148,13 @@ impl PlanJournal {
         self.save(tree, signer)
     }
 
-    /// Puts a file forth or back. What was written before is never written over something else.
+    /// Moves the new (`forth`) or the old content of a file into place. Content that is neither of the two is
+    /// never overwritten.
     pub(crate) fn write_file(&self, tree: &Tree, at: usize, forth: bool) -> io::Result<FileWriteOutcome> {
         let entry = &self.files[at];
         let (want, other, end) =
             if forth { (&entry.new, &entry.old, "new") } else { (&entry.old, &entry.new, "old") };
-        // A journal is a file like any other, and may lie.
+        // Do not trust the paths in a journal: check them like those of a plan.
         if path_check::find_path_problem(&entry.path).is_some()
             || path_check::is_never_writable(tree, &entry.path)?
         {
@@ -182,9 +173,9 @@ impl PlanJournal {
                 let blob = self.blob_path(at, end);
                 let kept = tree.read_nofollow(&blob, MAX_BLOB_BYTES).map_err(to_io_error)?;
                 if sha256_hex(&kept) != side.sha256 {
-                    return Err(io::Error::other(format!("the copy in `{blob}` is damaged")));
+                    return Err(io::Error::other(format!("the copy `{blob}` is damaged")));
                 }
-                // Whoever has changed its mode since means it.
+                // Keep a file mode that was changed after the plan was applied.
                 if let (FileState::File { mode, .. }, Some(written)) = (&now, other)
                     && *mode != written.mode
                 {
@@ -196,7 +187,8 @@ impl PlanJournal {
         Ok(FileWriteOutcome::Done)
     }
 
-    /// Puts everything back that is still as it was written, as far as that goes. Gives those that somebody has edited.
+    /// Restores every file that still has the written content, continuing after errors. Returns the indices
+    /// of the files that were edited since.
     pub(crate) fn restore_files(&self, tree: &Tree) -> io::Result<Vec<usize>> {
         let (mut foreign, mut failed) = (Vec::new(), None);
         for at in (0..self.files.len()).rev() {
@@ -209,7 +201,7 @@ impl PlanJournal {
         for folder in
             self.folders.iter().rev().filter(|folder| path_check::find_path_problem(folder).is_none())
         {
-            // It stays if somebody has put something there.
+            // A folder that is no longer empty stays.
             let is_never = path_check::is_never_writable(tree, folder);
             if let Err(error) = is_never.and_then(|never| Ok(!never && tree.remove_folder(folder)?)) {
                 failed = failed.or(Some(error));
@@ -219,7 +211,8 @@ impl PlanJournal {
         failed.map_or(Ok(foreign), Err)
     }
 
-    /// Ends it: forgets it, or keeps what concerns files that somebody has edited. Their work stays, and `undo` explains.
+    /// Removes the journal, or reduces it to the files that were edited since (`foreign`). Those edits are
+    /// kept, and `undo` reports them as conflicts.
     pub(crate) fn finish(mut self, tree: &Tree, foreign: &[usize], signer: &dyn Signer) -> io::Result<()> {
         if foreign.is_empty() {
             return remove_journal(tree, &self.plan);
@@ -230,14 +223,13 @@ impl PlanJournal {
         self.save(tree, signer)
     }
 
-    /// What a file was before.
     pub(crate) fn old_text(&self, tree: &Tree, at: usize) -> Option<String> {
         self.files[at].old.as_ref()?;
         String::from_utf8(tree.read_nofollow(&self.blob_path(at, "old"), MAX_BLOB_BYTES).ok()?).ok()
     }
 }
 
-/// Removes what is ours in the folder of a plan, and the folders above it that are empty then.
+/// Removes our files from the folder of a plan, then the folders above it that have become empty.
 pub(crate) fn remove_journal(tree: &Tree, id: &str) -> io::Result<()> {
     let folder = format!("{PLANS_FOLDER}/{id}");
     let is_ours = |name: &str| {
@@ -258,7 +250,7 @@ pub(crate) fn remove_journal(tree: &Tree, id: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Nothing, for what is not there or is something else than it should be; other errors are errors.
+/// Maps a missing entry, or one of an unexpected type, to the default value. Other errors are passed on.
 fn default_if_missing<T: Default>(found: io::Result<T>) -> io::Result<T> {
     use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound};
     match found {
@@ -269,43 +261,38 @@ fn default_if_missing<T: Default>(found: io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// The ids of folders for plans.
 fn plan_ids(tree: &Tree) -> io::Result<Vec<String>> {
     let mut ids = default_if_missing(tree.file_names(PLANS_FOLDER))?;
     ids.retain(|id| is_plan_id(id));
     Ok(ids)
 }
 
-/// The journals of a tree.
 #[derive(Debug, Default)]
 pub(crate) struct PlanJournals {
-    /// Those that are ours, in the order in which they came.
+    /// Journals with a valid signature, oldest first.
     pub(crate) trusted: Vec<PlanJournal>,
-    /// Those that cannot be believed, and why.
+    /// Journals that were rejected, and why.
     pub(crate) untrusted: Vec<UntrustedJournal>,
 }
 
-/// A journal that is left alone.
+/// A journal that is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntrustedJournal {
-    /// The plan that it names by its folder.
+    /// The plan id, taken from the folder name.
     pub plan: String,
-    /// Why it is not believed.
     pub reason: &'static str,
 }
 
 impl UntrustedJournal {
-    /// The whole sentence.
     pub fn message(&self) -> String {
         format!(
-            "the journal `{PLANS_FOLDER}/{}` was left alone: {}. If you applied that plan, `fluxway undo --plan FILE` takes it \
-             back; if not, delete the folder",
+            "the journal `{PLANS_FOLDER}/{}` was ignored: {}. If you applied that plan, undo it with \
+             `fluxway undo --plan FILE`; otherwise delete the folder",
             self.plan, self.reason
         )
     }
 }
 
-/// The journal of a plan, if it has one.
 fn read_journal(
     tree: &Tree,
     id: &str,
@@ -315,13 +302,13 @@ fn read_journal(
         Ok(text) => text,
         Err(ReadError::Io(error)) => return default_if_missing(Err(error)),
         Err(ReadError::NotAFile | ReadError::TooLarge { .. }) => {
-            return Ok(Some(Err("it is not a file of a journal's size")));
+            return Ok(Some(Err("it is too large or not a regular file")));
         }
     };
     Ok(Some(verify_journal(&text, id, signer)))
 }
 
-/// A journal from its file, if we signed it.
+/// Parses a journal and verifies its signature.
 fn verify_journal(text: &[u8], id: &str, signer: &dyn Signer) -> Result<PlanJournal, &'static str> {
     let file: SignedJournal = serde_json::from_slice(text)
         .map_err(|_| "it is damaged, or was written by another version of fluxway")?;
@@ -329,13 +316,15 @@ fn verify_journal(text: &[u8], id: &str, signer: &dyn Signer) -> Result<PlanJour
         return Err("it was written by another version of fluxway");
     }
     if !signer.verify(SIGNING_PURPOSE, file.journal.as_bytes(), &file.signature) {
-        return Err("it is not signed with your key: it came with the files, or was written by another user");
+        return Err(
+            "it is not signed with your key: it came with the repository or was written by another user",
+        );
     }
     let journal: PlanJournal = serde_json::from_str(&file.journal).map_err(|_| "it is damaged")?;
-    if journal.plan == id { Ok(journal) } else { Err("it is about another plan") }
+    if journal.plan == id { Ok(journal) } else { Err("it belongs to another plan") }
 }
 
-/// All journals of this tree. One about another folder, of which this one is a copy, is left out.
+/// All journals of this tree. Journals of another folder, of which this one is a copy, are skipped.
 pub(crate) fn read_journals(tree: &Tree, signer: &dyn Signer) -> io::Result<PlanJournals> {
     let place = tree.identity()?;
     let mut found = PlanJournals::default();
@@ -350,7 +339,7 @@ pub(crate) fn read_journals(tree: &Tree, signer: &dyn Signer) -> io::Result<Plan
     Ok(found)
 }
 
-/// Takes away what was begun and never written down.
+/// Removes plan folders without a journal: the process was killed before anything was written.
 pub(crate) fn remove_unrecorded_plans(tree: &Tree) -> io::Result<()> {
     for id in plan_ids(tree)? {
         if tree.metadata(&format!("{PLANS_FOLDER}/{id}/journal.json")).is_ok_and(|found| found.is_none()) {
@@ -360,8 +349,8 @@ pub(crate) fn remove_unrecorded_plans(tree: &Tree) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether it looks as if a process was killed at work: a plan has no journal, or one that does not say it was applied. Only
-/// a look: what the journals say is not verified.
+/// Whether a process seems to have been killed while applying or undoing a plan: a plan folder has no
+/// journal, or one whose state is not `applied`. Signatures are not verified.
 pub(crate) fn has_interrupted_plan(tree: &Tree) -> io::Result<bool> {
     struct AcceptAnySigner;
     impl Signer for AcceptAnySigner {
@@ -383,7 +372,7 @@ pub(crate) fn has_interrupted_plan(tree: &Tree) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Whether something was left half done.
+/// Whether a trusted journal shows a plan that was left half applied or half undone.
 pub(crate) fn is_interrupted(tree: &Tree, signer: &dyn Signer) -> io::Result<bool> {
     Ok(read_journals(tree, signer)?.trusted.iter().any(|journal| journal.progress != JournalState::Applied))
 }
@@ -392,7 +381,7 @@ pub(crate) fn is_plan_id(id: &str) -> bool {
     (1..=80).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// What stands at a path right now.
+/// The current state of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FileState {
     Missing,
@@ -400,7 +389,7 @@ pub(crate) enum FileState {
         sha256: String,
         mode: u32,
     },
-    /// A folder, a link, or more than anybody would want to read.
+    /// A folder, a link, or a file above the size limit.
     Other,
 }
 
@@ -420,7 +409,7 @@ impl FileState {
         }
     }
 
-    /// Whether it is a file with this digest; without one, whether it is nothing.
+    /// Whether it is a file with this digest; for `None`, whether nothing exists at the path.
     pub(crate) fn has_digest(&self, digest: Option<&str>) -> bool {
         match (self, digest) {
             (Self::Missing, None) => true,

@@ -1,4 +1,4 @@
-//! A plan for editors that apply it themselves: a `WorkspaceEdit` of the Language Server Protocol.
+//! Renders a plan as an LSP `WorkspaceEdit`, for editors that apply it themselves.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::document::EditPlan;
 
-/// The `WorkspaceEdit`. `root` is the URI of the repository's folder, without a slash at its end.
+/// `root` is the URI of the repository folder, without a trailing slash.
 pub fn workspace_edit(plan: &EditPlan, root: &str) -> Value {
     let mut documents = Vec::new();
     for file in &plan.files {
@@ -30,7 +30,7 @@ pub fn workspace_edit(plan: &EditPlan, root: &str) -> Value {
     json!({ "documentChanges": documents, "changeAnnotations": annotations })
 }
 
-/// A path in a URI.
+/// Percent-encodes a path for a URI.
 pub fn uri_path(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {
@@ -38,7 +38,7 @@ pub fn uri_path(path: &str) -> String {
         if plain {
             uri.push(byte.into());
         } else {
-            let _ = write!(uri, "%{byte:02X}"); // a string takes everything
+            let _ = write!(uri, "%{byte:02X}"); // writing to a string cannot fail
         }
     }
     uri

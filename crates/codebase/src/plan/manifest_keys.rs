@@ -1,30 +1,30 @@
-//! Keys of manifests. A plan may add a dependency to a manifest, but some of its keys are programs: tools run what they say.
+//! Protects manifest keys whose values are executed. A plan may add a dependency to a manifest, but tools run
+//! the values of some keys, such as `scripts`.
 //!
-//! The old text and the new one are compared key by key. Every key that changes is named, and one that tools run needs
-//! consent of its own, written `package.json#scripts.postinstall`.
+//! The old and the new text are compared key by key. Every changed key is reported, and an executed key needs
+//! explicit consent, written as `package.json#scripts.postinstall`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{PlanFinding, quote};
 use crate::manifest::{DocumentNode, DocumentSyntaxError, parse_json, parse_toml};
 
-/// A kind of manifest.
 struct ProtectedManifest {
     names: &'static [&'static str],
     parse: fn(&str) -> Result<DocumentNode, DocumentSyntaxError>,
-    /// Keys that tools run, with all beneath them. `*` is any one key.
+    /// Keys that tools run, including everything under them. `*` matches any single key.
     executed_keys: &'static [&'static str],
 }
 
 #[rustfmt::skip] // rows, not columns
 const MANIFESTS: &[ProtectedManifest] = &[
     ProtectedManifest { names: &["package.json"], parse: parse_json, executed_keys: &[
-        // npm, pnpm, Yarn and Bun run these, or install programs by them.
+        // Run by npm, pnpm, Yarn and Bun, or used by them to install programs.
         "scripts", "bin", "directories.bin", "gypfile", "packageManager", "devEngines", "volta", "trustedDependencies", "dependenciesMeta", "lavamoat",
         "pnpm.onlyBuiltDependencies", "pnpm.onlyBuiltDependenciesFile", "pnpm.neverBuiltDependencies", "pnpm.ignoredBuiltDependencies", "pnpm.dangerouslyAllowAllBuilds", "pnpm.allowBuilds", "pnpm.patchedDependencies", "pnpm.configDependencies",
-        // Hooks of git.
+        // Git hooks.
         "husky", "lint-staged", "simple-git-hooks", "pre-commit", "pre-push", "gitHooks", "ghooks", "config.ghooks", "config.pre-git",
-        // Task runners, and what loads code by a name that stands here.
+        // Task runners, and tools that load code by a name configured here.
         "wireit", "nx", "nodemonConfig", "eslintConfig", "prettier", "stylelint", "babel", "jest", "mocha", "ava", "tap", "release", "commitlint"] },
     ProtectedManifest { names: &["composer.json"], parse: parse_json, executed_keys: &[
         "scripts", "bin", "config.allow-plugins", "config.bin-dir", "config.vendor-dir", "autoload.files", "autoload-dev.files"] },
@@ -37,16 +37,15 @@ const MANIFESTS: &[ProtectedManifest] = &[
         "tool.cibuildwheel", "tool.scikit-build", "tool.meson-python", "tool.maturin",
         // Tasks.
         "tool.poe", "tool.taskipy", "tool.rye.scripts", "tool.pixi.tasks", "tool.pixi.activation", "tool.pixi.feature.*.tasks", "tool.pixi.feature.*.activation", "tool.tox", "tool.nox", "tool.doit", "tool.invoke", "tool.commitizen", "tool.semantic_release", "tool.bumpversion",
-        // What loads code by a name that stands here.
+        // Tools that load code by a name configured here.
         "tool.pytest", "tool.mypy.plugins", "tool.pylint", "tool.coverage"] },
     ProtectedManifest { names: &["pipfile", "pixi.toml"], parse: parse_toml, executed_keys: &["scripts", "tasks", "activation", "feature.*.tasks", "feature.*.activation"] },
     ProtectedManifest { names: &["cargo.toml"], parse: parse_toml, executed_keys: &["package.build", "lib.proc-macro", "lib.proc_macro", "patch", "replace"] },
 ];
 
-/// How many keys a warning names.
 const MAX_NAMED_KEYS: usize = 40;
 
-/// What is to be said about the keys that a manifest changes; nothing about other files.
+/// Findings about the keys that change in a manifest; empty for other files.
 pub(super) fn check_manifest_keys(
     path: &str,
     old: Option<&str>,
@@ -58,15 +57,15 @@ pub(super) fn check_manifest_keys(
         return Vec::new();
     };
     let Ok(changed) = manifest.changed_keys(old, new) else {
-        let says = format!("{} cannot be parsed, so nobody can tell which keys change", quote(path));
-        return vec![PlanFinding::blocking("protected_path", says).with_fix("repair it first")];
+        let says = format!("{} cannot be parsed, so its changed keys cannot be checked", quote(path));
+        return vec![PlanFinding::blocking("protected_path", says).with_fix("fix the syntax error first")];
     };
     let mut findings = Vec::new();
     for key in changed.iter().filter(|key| manifest.is_executed_key(key)) {
         let named = format!("{path}#{}", key.join("."));
         if !consent.contains(&named) {
-            let says = format!("{} is protected: it is a key that tools run", quote(&named));
-            let fix = format!("leave it out, or name `{named}` in `allow` if the user agrees");
+            let says = format!("{} is protected: tools run the value of this key", quote(&named));
+            let fix = format!("remove it, or add `{named}` to `allow` if the user agrees");
             findings.push(PlanFinding::blocking("protected_path", says).with_fix(fix));
         }
     }
@@ -77,9 +76,8 @@ pub(super) fn check_manifest_keys(
             more => format!(" and {more} more"),
         };
         let says = format!("{path}: changes {}{more}", shown.join(", "));
-        findings.push(
-            PlanFinding::warning("manifest_key", says).with_fix("look at these keys before it is applied"),
-        );
+        findings
+            .push(PlanFinding::warning("manifest_key", says).with_fix("review these keys before applying"));
     }
     findings
 }
@@ -87,7 +85,6 @@ pub(super) fn check_manifest_keys(
 type KeyPath = Vec<String>;
 
 impl ProtectedManifest {
-    /// The keys whose values differ.
     fn changed_keys(&self, old: Option<&str>, new: &str) -> Result<BTreeSet<KeyPath>, DocumentSyntaxError> {
         let (old, new) =
             (old.map_or_else(|| Ok(BTreeMap::new()), |old| self.parse_values(old))?, self.parse_values(new)?);
@@ -95,8 +92,8 @@ impl ProtectedManifest {
         Ok(keys.into_iter().filter(|key| old.get(*key) != new.get(*key)).cloned().collect())
     }
 
-    /// Every value that is not made of others, under its key. A key that stands there twice has both: which one counts is
-    /// for each tool to say.
+    /// Every leaf value by its key path. A duplicate key keeps all its values: tools differ in which one they
+    /// use.
     fn parse_values(&self, text: &str) -> Result<BTreeMap<KeyPath, Vec<String>>, DocumentSyntaxError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut values = BTreeMap::new();
@@ -104,10 +101,9 @@ impl ProtectedManifest {
         Ok(values)
     }
 
-    /// Whether tools run what stands under a key, or in it.
     fn is_executed_key(&self, key: &[String]) -> bool {
         self.executed_keys.iter().any(|run| {
-            // `"pnpm": 1` takes away what stood under it.
+            // A parent of an executed key counts too: `"pnpm": 1` removes everything under it.
             let mut pairs = run.split('.').zip(key);
             pairs.all(|(run, key)| run == "*" || run == key)
         })
@@ -117,7 +113,7 @@ impl ProtectedManifest {
 fn collect_values(node: &DocumentNode, key: &mut KeyPath, values: &mut BTreeMap<KeyPath, Vec<String>>) {
     let mut entries = node.entries().peekable();
     if entries.peek().is_none() {
-        // An object with nothing in it says nothing.
+        // An empty object has no effect.
         if node.as_text().is_some() || !node.items().is_empty() {
             values.entry(key.clone()).or_default().push(canonical_text(node));
         }
@@ -130,7 +126,7 @@ fn collect_values(node: &DocumentNode, key: &mut KeyPath, values: &mut BTreeMap<
     }
 }
 
-/// A value written so that others are written differently.
+/// An unambiguous string form of a value: different values yield different strings.
 fn canonical_text(node: &DocumentNode) -> String {
     match node.as_text() {
         Some(text) => format!("{text:?}"),

@@ -1,4 +1,4 @@
-//! Whether a plan that says it was applied explains what it says.
+//! Reconstructs the texts before a plan, and verifies that its edits lead from them to its recorded results.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use super::manifest_keys;
 use super::resolve::resolve_edits_with_overlay;
 use super::text_file::revert_changes;
 
-/// The texts before a plan, in the order of its files: `None` for a file that it made. Call it on a thread with a large
-/// stack.
+/// The texts before a plan, in the order of its files: `None` for a file that it created. Call it on a thread
+/// with a large stack.
 ///
-/// What a plan takes away when it is undone is what its payloads brought, and nothing else: the text before is worked out
-/// from the text now, and the edits, resolved anew in it, must come to the very same change.
+/// Undo must remove exactly what the payloads added. The original text is computed from the current one, and
+/// resolving the edits against it must yield the same changes as recorded in the plan.
 pub(crate) fn reconstruct_original_texts(
     tree: &Tree,
     plan: &EditPlan,
     consent: &[String],
 ) -> Result<Vec<Option<String>>, String> {
     if digest::plan_id(plan) != plan.id {
-        return Err("it is not the one that its `id` stands for".to_owned());
+        return Err("its content does not match its `id`".to_owned());
     }
     let mut old = BTreeMap::new();
     for file in plan.files.iter().filter(|file| file.before.is_some()) {
@@ -37,7 +37,8 @@ pub(crate) fn reconstruct_original_texts(
             if is_done { revert_changes(&now, &plan.changes_in_file(&file.path)) } else { Some(now) };
         old.insert(
             file.path.clone(),
-            before.ok_or_else(|| format!("{} does not hold what it wrote", file.path))?,
+            before
+                .ok_or_else(|| format!("{} does not contain the text that the plan inserted", file.path))?,
         );
     }
     let (made, edited): (Vec<Edit>, Vec<Edit>) =
@@ -59,12 +60,12 @@ pub(crate) fn reconstruct_original_texts(
         }),
     };
     match plan.files.iter().find(|file| !explained(file)) {
-        Some(file) => Err(format!("its edits do not lead to what it says about {}", file.path)),
+        Some(file) => Err(format!("its edits do not produce the recorded content of {}", file.path)),
         None => Ok(plan.files.iter().map(|file| old.remove(&file.path)).collect()),
     }
 }
 
-/// Whether a file with this content may be made, and so be taken away again.
+/// Whether a plan may create this file, and so whether undo may delete it.
 fn may_create_file(tree: &Tree, path: &str, text: &str, consent: &[String]) -> bool {
     let is_open = match tree.protection(path) {
         Ok(None) => true,

@@ -1,4 +1,4 @@
-//! Where things stand in a source file: statements, functions, imports. The same for every language with a parser.
+//! Positions of statements, functions and imports in a source file, for every language with a parser.
 
 mod python;
 mod script;
@@ -12,31 +12,29 @@ use crate::language::{self, Language};
 use crate::manifest::document;
 use crate::source::{self, SourceParseError};
 
-/// The places in one file.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct CodeOutline {
-    /// Every statement, nested ones too.
+    /// All statements, including nested ones.
     pub(crate) statements: Vec<Range<usize>>,
     /// The functions that can be decorated.
     pub(crate) functions: Vec<OutlineFunction>,
     /// The imports at the top level.
     pub(crate) imports: Vec<OutlineImport>,
-    /// Where the first code may stand: after shebang, docstring, directives.
+    /// Where code may begin: after the shebang, docstring and directives.
     pub(crate) body_start: usize,
-    /// Names that the file gives to something else at its top level.
+    /// Names that the file defines at its top level, without imports.
     pub(crate) top_level_names: BTreeSet<String>,
 }
 
-/// A function and what is above it.
 #[derive(Debug, Clone)]
 pub(crate) struct OutlineFunction {
     /// `Class.method` for a method.
     pub(crate) name: String,
-    /// With its decorators.
+    /// Including the decorators.
     pub(crate) span: Range<usize>,
     /// Where `def` or `async def` begins.
     pub(crate) def_start: usize,
-    /// What its decorators call.
+    /// Dotted names of the decorators.
     pub(crate) decorators: Vec<String>,
 }
 
@@ -45,20 +43,20 @@ pub(crate) struct OutlineFunction {
 pub(crate) struct OutlineImport {
     pub(crate) span: Range<usize>,
     pub(crate) module: String,
-    /// What is taken (nothing: the module itself) and what it is called here.
+    /// Imported name (`None` for the module itself) and local name.
     pub(crate) names: Vec<(Option<String>, String)>,
-    /// No other statement stands between it and the imports before it.
+    /// Imports with the same number have no other statement between them.
     pub(crate) import_block: usize,
 }
 
 impl CodeOutline {
-    /// The innermost statement that holds a range.
+    /// The innermost statement that contains a range.
     pub(crate) fn enclosing_statement(&self, range: &Range<usize>) -> Option<Range<usize>> {
         let holds = |s: &&Range<usize>| s.start <= range.start && range.end <= s.end;
         self.statements.iter().filter(holds).min_by_key(|s| s.end - s.start).cloned()
     }
 
-    /// The innermost function that holds a range, or the first after it.
+    /// The innermost function that contains a range, or the first one after it.
     pub(crate) fn enclosing_or_next_function(&self, range: &Range<usize>) -> Option<&OutlineFunction> {
         let holds = |f: &&OutlineFunction| f.span.start <= range.start && range.end <= f.span.end;
         let inner = self.functions.iter().filter(holds).min_by_key(|f| f.span.end - f.span.start);
@@ -67,7 +65,7 @@ impl CodeOutline {
         inner.or_else(next)
     }
 
-    /// The full name of what a decorator calls: `fl.agent` is `fluxloop.agent` after `import fluxloop as fl`.
+    /// The fully qualified name of a decorator: `fl.agent` is `fluxloop.agent` after `import fluxloop as fl`.
     pub(crate) fn qualified_name(&self, callee: &str) -> String {
         let (first, rest) = callee.split_once('.').map_or((callee, ""), |(first, rest)| (first, rest));
         for import in &self.imports {
@@ -88,7 +86,7 @@ pub(crate) struct OutlineError {
     pub(crate) reason: String,
 }
 
-/// Reads a file; nothing for languages that have no parser here. Call it on a thread with a large stack.
+/// Parses a file; `None` for languages without a parser. Call it on a thread with a large stack.
 pub(crate) fn parse_outline(path: &str, content: &str) -> Result<Option<CodeOutline>, OutlineError> {
     let broken = |reason: &str| Err(OutlineError { line: 1, reason: reason.to_owned() });
     let language = language::detect_language(path);
@@ -96,8 +94,8 @@ pub(crate) fn parse_outline(path: &str, content: &str) -> Result<Option<CodeOutl
         return Ok(None);
     }
     match source::check_parse_limits(content) {
-        Err(SourceParseError::TooLarge) => return broken("it is too large to be parsed"),
-        Err(_) => return broken("it is nested too deep to be parsed"),
+        Err(SourceParseError::TooLarge) => return broken("it is too large to parse"),
+        Err(_) => return broken("it is nested too deeply to parse"),
         Ok(()) => {}
     }
     let skipped = if content.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -110,7 +108,7 @@ pub(crate) fn parse_outline(path: &str, content: &str) -> Result<Option<CodeOutl
     found.map(|outline| Some(outline.shift_by(skipped)))
 }
 
-/// Whether a document has the form that its name promises: JSON, TOML, YAML. Nothing if nobody can say.
+/// Whether a JSON, TOML or YAML document is well-formed; `None` for other file types.
 pub(crate) fn check_well_formed(path: &str, content: &str) -> Option<Result<(), OutlineError>> {
     let text = content.strip_prefix('\u{feff}').unwrap_or(content);
     let parsed = match path.rsplit('.').next().unwrap_or_default() {
@@ -136,7 +134,6 @@ impl CodeOutline {
     }
 }
 
-/// Where the line after this place begins.
 fn next_line_start(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |end| at + end + 1)
 }

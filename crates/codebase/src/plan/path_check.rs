@@ -1,4 +1,4 @@
-//! Which paths an edit may name.
+//! Decides which paths an edit may write to.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tree::{Protection, Tree};
 use super::finding::{PlanFinding, quote};
 use crate::invisible_chars::find_invisible_chars;
 
-/// What is wrong with a path as such.
+/// What makes a path invalid, regardless of the tree.
 pub(crate) fn find_path_problem(path: &str) -> Option<&'static str> {
     let bytes = path.as_bytes();
     if path.is_empty() {
@@ -15,31 +15,30 @@ pub(crate) fn find_path_problem(path: &str) -> Option<&'static str> {
     } else if path.len() > 1024 {
         Some("it is longer than 1024 bytes")
     } else if find_invisible_chars(path).next().is_some() {
-        Some("it has characters in it that are not seen")
+        Some("it contains invisible characters")
     } else if path.contains('\\') {
-        Some("it has backslashes in it; write it with `/`")
+        Some("it contains backslashes; use `/`")
     } else if path.starts_with(['/', '~']) || bytes.get(1) == Some(&b':') {
-        Some("it is absolute; write it from the root of the repository")
+        Some("it is absolute; use a path relative to the repository root")
     } else if path.split('/').any(|part| part == "..") {
-        Some("it climbs out by `..`")
+        Some("it contains `..`")
     } else if path.split('/').any(|part| part.is_empty() || part == ".") {
-        Some("it has empty parts or `.` in it; write it in its shortest form")
+        Some("it contains empty or `.` components; write it in its shortest form")
     } else {
         None
     }
 }
 
-/// Whether a path may be written to at all.
 pub(crate) fn check_path(tree: &Tree, path: &str, consent: &[String]) -> Result<(), PlanFinding> {
     if let Some(problem) = find_path_problem(path) {
         return Err(PlanFinding::blocking(
             "bad_path",
-            format!("the path {} is refused: {problem}", quote(path)),
+            format!("the path {} is invalid: {problem}", quote(path)),
         )
-        .with_fix("name a file inside the repository, from its root"));
+        .with_fix("use a path inside the repository, relative to its root"));
     }
     let guard = tree.protection(path).map_err(|error| {
-        PlanFinding::blocking("unreadable_file", format!("{} cannot be looked at: {error}", quote(path)))
+        PlanFinding::blocking("unreadable_file", format!("{} cannot be inspected: {error}", quote(path)))
     })?;
     match guard {
         Some(Protection::NeverWritable(why)) => {
@@ -49,12 +48,12 @@ pub(crate) fn check_path(tree: &Tree, path: &str, consent: &[String]) -> Result<
         Some(Protection::RequiresConsent(what)) if !consent.iter().any(|allowed| allowed == path) => {
             let says = format!("{} is protected: it is {what}", quote(path));
             return Err(PlanFinding::blocking("protected_path", says)
-                .with_fix("leave it out, or name this very path in `allow` if the user agrees"));
+                .with_fix("remove the edit, or add this exact path to `allow` if the user agrees"));
         }
         _ => {}
     }
     let found = tree.metadata(path).map_err(|error| {
-        PlanFinding::blocking("bad_path", format!("the path {} is refused: {error}", quote(path)))
+        PlanFinding::blocking("bad_path", format!("the path {} cannot be used: {error}", quote(path)))
     })?;
     match found {
         Some(found) if !found.is_file => {
@@ -62,7 +61,7 @@ pub(crate) fn check_path(tree: &Tree, path: &str, consent: &[String]) -> Result<
         }
         Some(found) if found.hard_links > 1 => {
             let says = format!(
-                "{} has {} hard links; writing to one would part them",
+                "{} has {} hard links; writing to it would break them",
                 quote(path),
                 found.hard_links
             );
@@ -72,7 +71,7 @@ pub(crate) fn check_path(tree: &Tree, path: &str, consent: &[String]) -> Result<
     }
 }
 
-/// Whether nothing is ever written there. Which paths are guarded, and why, is in `guard.rs` of the crate `tree`.
+/// Whether the path can never be written to. The rules are in `protection.rs` of the `tree` crate.
 pub(crate) fn is_never_writable(tree: &Tree, path: &str) -> io::Result<bool> {
     Ok(matches!(tree.protection(path)?, Some(Protection::NeverWritable(_))))
 }

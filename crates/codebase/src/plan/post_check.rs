@@ -1,4 +1,5 @@
-//! Commands that show whether a plan worked. They come from plans, so only a few forms of them are run, without a shell.
+//! Commands that verify an applied plan. They come from untrusted plans, so only a few known forms are run,
+//! and without a shell.
 
 use std::io;
 
@@ -8,21 +9,18 @@ use tree::{Tree, WorkBudget};
 use super::path_check;
 use crate::sandbox::{self, RunOutcome};
 
-/// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckResult {
-    /// Its words.
     pub command: Vec<String>,
-    /// Its exit code, if it ended by itself; 128 and the number of the signal, if it was killed.
+    /// Exit code; 128 plus the signal number if it was killed by a signal.
     pub code: Option<i32>,
-    /// It was ended because its time was up.
+    /// Whether it was stopped because of the time limit.
     pub timed_out: bool,
-    /// What it said, cut.
+    /// Its output, truncated.
     pub output: String,
 }
 
 impl CheckResult {
-    /// Whether it says that all is well.
     pub fn passed(&self) -> bool {
         self.code == Some(0)
     }
@@ -30,25 +28,22 @@ impl CheckResult {
 
 const MAX_COMMAND_BYTES: usize = 500;
 
-/// Splits a command into words, if it is one that may be run; says why, if it is not. `also` allows more of them.
+/// Splits a command into words if it is allowed, and returns the reason otherwise. `also` allows further
+/// commands.
 pub fn parse_check_command(command: &str, also: fn(&[&str]) -> bool) -> Result<Vec<String>, String> {
     if command.len() > MAX_COMMAND_BYTES {
         return Err("it is too long".to_owned());
     }
     let strange = |c: char| c.is_control() || ";|&`$()<>{}[]*?!#~\"'\\".contains(c);
     if let Some(c) = command.chars().find(|c| strange(*c)) {
-        return Err(format!("it has {c:?} in it, and no shell is used here"));
+        return Err(format!("it contains {c:?}, and commands run without a shell"));
     }
     let words = shlex::split(command).filter(|words| !words.is_empty()).ok_or("it is empty")?;
     let plain: Vec<&str> = words.iter().map(String::as_str).collect();
-    if is_allowed(&plain, also) {
-        Ok(words)
-    } else {
-        Err("it is not one of the commands that are run here".to_owned())
-    }
+    if is_allowed(&plain, also) { Ok(words) } else { Err("it is not one of the allowed commands".to_owned()) }
 }
 
-/// A path beneath the root, or a plain name.
+/// A relative path without `..`, or a plain name.
 pub fn is_path_argument(word: &str) -> bool {
     !word.starts_with(['-', '@'])
         && !word.contains('=')
@@ -61,7 +56,6 @@ fn is_name_argument(word: &str) -> bool {
         && !word.starts_with(['-', '.'])
 }
 
-/// A small whole number.
 pub fn is_small_number(word: &str) -> bool {
     !word.is_empty() && word.len() < 5 && word.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -120,7 +114,7 @@ fn is_allowed_python_module(module: &str, rest: &[&str]) -> bool {
         _ => {
             let top = module.split('.').next().unwrap_or(module);
             let lower = top.to_lowercase();
-            // Tools that are installed beside the program, and modules that older versions brought along.
+            // Tools that are installed next to the interpreter, and modules of older standard libraries.
             let is_tool = is_known_standard_library(PYTHON_MINOR_VERSION, &lower)
                 || is_known_standard_library(8, &lower)
                 || [
@@ -143,8 +137,8 @@ fn is_allowed_python_module(module: &str, rest: &[&str]) -> bool {
     }
 }
 
-/// Runs a command that has been judged, in the folder of a tree, until the budget is over. It is confined as far as
-/// [`crate::sandbox::detect_confinement`] says.
+/// Runs a parsed check command in the folder of a tree within the budget. It is confined as far as
+/// [`crate::sandbox::detect_confinement`] reports.
 pub fn run_check(tree: &Tree, words: &[String], budget: &WorkBudget) -> io::Result<CheckResult> {
     let RunOutcome { code, timed_out, output } = sandbox::run(tree, words, budget)?;
     Ok(CheckResult { command: words.to_vec(), code, timed_out, output })

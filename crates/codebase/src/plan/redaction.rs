@@ -1,7 +1,8 @@
-//! A plan as a model may see it: without secrets of the files that it touches.
+//! Removes secrets from a plan before it is shown to a model.
 //!
-//! The plan itself stays as it is, for its `id` is the digest of all of it. The server keeps it, tells by [`is_plan_or_redaction`] that
-//! what a client sends back is what was shown of it, and goes on with the plan itself.
+//! The plan itself stays unchanged because its `id` is a digest of its content. The server stores it,
+//! recognizes the redacted version that a client sends back with [`is_plan_or_redaction`], and continues with
+//! the original.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,32 +12,32 @@ use super::diff_redaction::{self, FileDiff, RedactedDiff, SecretFinder, contains
 use super::document::{Anchor, Edit, EditPlan, Setting, TextChange};
 use super::lsp::workspace_edit;
 
-/// A plan as a model may see it.
+/// A plan that may be shown to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RedactedPlan {
-    /// The plan. Its `id` is that of the exact one.
+    /// The redacted plan. Its `id` is that of the original.
     pub plan: EditPlan,
-    /// How many lines of context were left out of the diffs of its files.
+    /// The number of context lines omitted from the diffs of its files.
     pub omitted_context_lines: usize,
-    /// The files whose diffs and changes are withheld, by their paths: a changed line holds a secret.
+    /// Paths of the files whose diffs and changes are withheld because a changed line contains a secret.
     pub withheld: Vec<String>,
-    /// The files with edits that are shown without a part that holds a secret: changes, anchors, or what they bring. Those
-    /// that are withheld are among them.
+    /// Paths of the files whose edits are shown without changes, anchors or payloads that contain a secret.
+    /// Includes the withheld files.
     pub incomplete: Vec<String>,
-    /// Whether `git apply` takes the diffs only with `--unidiff-zero`; see [`RedactedDiff::needs_unidiff_zero`].
+    /// Whether `git apply` needs `--unidiff-zero`; see [`RedactedDiff::needs_unidiff_zero`].
     pub needs_unidiff_zero: bool,
 }
 
-/// Leaves out of a plan what holds a secret. Nothing is altered: a line, a text or a value is shown as it is, or not at
-/// all.
+/// Omits everything that contains a secret. Nothing is altered: a line, string or value is shown unchanged or
+/// not at all.
 pub fn redact_plan(exact: &EditPlan, find: SecretFinder) -> RedactedPlan {
     let forward: Vec<_> =
         exact.files.iter().map(|file| diff_redaction::parse_diff(&file.diff, find)).collect();
     let backward = diff_redaction::parse_diff(&exact.rollback.reverse_diff, find);
-    // The same lines may be told as a change in one direction, and as context of another change in the other.
+    // The same line can be a changed line in one direction and a context line in the other.
     let changing = forward.iter().flatten().chain(&backward).filter(|file| file.changes_secret());
     let mut withheld: BTreeSet<&str> = changing.map(FileDiff::path).collect();
-    // A diff that cannot be read may not even name its file.
+    // A diff that cannot be parsed may not even contain its file name.
     let unnamed =
         exact.files.iter().zip(&forward).filter(|(_, diff)| diff.iter().any(FileDiff::changes_secret));
     withheld.extend(unnamed.map(|(file, _)| file.path.as_str()));
@@ -89,43 +90,43 @@ fn redact_file_diffs(files: &[FileDiff<'_>], withheld: &BTreeSet<&str>) -> Redac
     shown
 }
 
-/// The `WorkspaceEdit` of a plan as a model may see it: without the files whose changes are not all shown, for half of them
-/// would make another file.
+/// The `WorkspaceEdit` of a redacted plan. Files with omitted changes are left out: applying only some of the
+/// changes would produce a different file.
 pub fn redacted_workspace_edit(exact: &EditPlan, shown: &RedactedPlan, root: &str) -> Value {
     let mut plan = shown.plan.clone();
     plan.files.retain(|file| exact.changes_in_file(&file.path) == shown.plan.changes_in_file(&file.path));
     workspace_edit(&plan, root)
 }
 
-/// Whether what a client sends is this plan, or what is shown of it. Keys that plans do not have are not looked at.
+/// Whether the JSON sent by a client is this plan or its redacted version. Unknown keys are ignored.
 pub fn is_plan_or_redaction(exact: &EditPlan, sent: &Value, find: SecretFinder) -> bool {
     let Ok(sent) = serde_json::from_value::<EditPlan>(sent.clone()) else { return false };
     sent == *exact || sent.id == exact.id && sent == redact_plan(exact, find).plan
 }
 
-/// Texts beside the edits: the server or a model wrote them, perhaps with words from a file.
+/// Redacts free text outside the edits, which may quote a file.
 fn redact_remarks(plan: &mut EditPlan, find: SecretFinder) {
     if contains_secret(&plan.summary, find) {
         plan.summary.clear();
     }
+    plan.notes.retain(|note| !contains_secret(note, find));
     plan.warnings.retain(|warning| !contains_secret(warning, find));
     plan.prerequisites.retain(|prerequisite| !contains_secret(prerequisite, find));
     plan.post_checks.retain(|command| !contains_secret(command, find));
     plan.post_check_commands.retain(|words| !contains_secret(&words.join(" "), find));
 }
 
-/// The secrets that are known of a file.
 #[derive(Default)]
 struct FileSecrets<'d> {
-    /// The lines that hold one.
+    /// The lines that contain a secret.
     lines: BTreeSet<&'d str>,
-    /// Their numbers, from 0, in the file as it is.
+    /// Their 0-based numbers in the current file.
     line_numbers: BTreeSet<usize>,
 }
 
 impl FileSecrets<'_> {
     fn redact_edit(&self, edit: &mut Edit, is_withheld: bool, find: SecretFinder) {
-        // Some of the changes would be another plan.
+        // All or none: showing only some of the changes would describe a different plan.
         if is_withheld || edit.changes.iter().any(|change| self.is_in_change(change, find)) {
             edit.changes.clear();
         }
@@ -140,7 +141,7 @@ impl FileSecrets<'_> {
         }
     }
 
-    /// Whether a text holds a secret by itself, or a line that does where it stands.
+    /// Whether a text contains a secret by itself, or a line that is secret in the context of its file.
     fn is_in_text(&self, text: &str, find: SecretFinder) -> bool {
         let is_known = |line: &str| {
             let line = line.trim();
@@ -152,14 +153,14 @@ impl FileSecrets<'_> {
     fn is_in_change(&self, change: &TextChange, find: SecretFinder) -> bool {
         let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
         let (first, last) = (line(change.range.start.line), line(change.range.end.line));
-        // A range that ends where a line begins has nothing of it.
+        // A range that ends at the start of a line does not touch that line.
         let end = if change.range.end.character == 0 { last } else { last.saturating_add(1) };
         let touches =
             !change.old_text.is_empty() && self.line_numbers.range(first..end.max(first)).next().is_some();
         touches || self.is_in_text(&change.old_text, find) || self.is_in_text(&change.new_text, find)
     }
 
-    /// Whether a text stands where a line with a secret has its value.
+    /// Whether a text occurs in the value part of a line with a secret.
     fn is_secret_value(&self, text: &str) -> bool {
         self.lines.iter().any(|line| {
             let line = line.trim_start();
@@ -168,7 +169,7 @@ impl FileSecrets<'_> {
         })
     }
 
-    /// A pattern may be any piece of a line, and so the value alone.
+    /// A pattern may be any part of a line, including the bare secret value.
     fn is_in_anchor(&self, anchor: &Anchor, find: SecretFinder) -> bool {
         let mut pieces = anchor.pattern.lines().map(str::trim).filter(|piece| !piece.is_empty());
         self.is_in_text(&anchor.pattern, find) || pieces.any(|piece| self.is_secret_value(piece))
@@ -183,7 +184,7 @@ impl FileSecrets<'_> {
     }
 }
 
-/// The texts and numbers in a value that are long enough to be told from others.
+/// The strings and numbers in a value that are long enough to be distinctive.
 fn collect_scalars(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) if text.len() >= 3 => found.push(text.clone()),

@@ -1,4 +1,4 @@
-//! From an edit as it is written to what it means in the tree.
+//! Resolves edits to exact changes in the current tree.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,41 +23,36 @@ use super::{MAX_EDITED_FILE_BYTES, MAX_EDITS, MAX_PAYLOAD_BYTES};
 use crate::language::{self, Language};
 use crate::source::run_with_parser_stack;
 
-/// What edits come to.
 #[derive(Debug, Default)]
 pub struct Resolution {
-    /// The edits, each with its changes.
+    /// The edits, each with its resolved changes.
     pub edits: Vec<Edit>,
     /// The files that change.
     pub files: Vec<ResolvedFile>,
-    /// What is wrong, or may be.
     pub findings: Vec<PlanFinding>,
-    /// Where things stand in the files as they will be.
+    /// Outlines of the new file contents.
     pub(super) outlines: BTreeMap<String, CodeOutline>,
 }
 
-/// A file as if it stood in the tree: its text, and where things stand in it if somebody has looked.
+/// Files that take precedence over the tree: path to text, with the outline if it was already computed.
 pub(super) type FileOverlay = BTreeMap<String, (String, Option<CodeOutline>)>;
 
-/// A file that changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedFile {
-    /// Before and after.
     pub change: FileChange,
-    /// Its content now; nothing: it is not there.
+    /// The current content; `None` if the file does not exist.
     pub old: Option<String>,
-    /// What it becomes.
     pub new: String,
 }
 
 impl Resolution {
-    /// Whether nothing stands in the way.
+    /// Whether no finding is blocking.
     pub fn is_clean(&self) -> bool {
         !self.findings.iter().any(PlanFinding::is_blocking)
     }
 }
 
-/// Finds out what edits mean in a tree. `consent` names guarded paths that may be written to all the same.
+/// Resolves edits against a tree. `consent` lists the protected paths that may be written to.
 pub fn resolve_edits(
     tree: &Tree,
     edits: Vec<Edit>,
@@ -67,7 +62,7 @@ pub fn resolve_edits(
     run_with_parser_stack(|| resolve_edits_with_overlay(tree, edits, consent, &BTreeMap::new(), budget))
 }
 
-/// The same, as if these files stood in the tree already.
+/// Like [`resolve_edits`], with files that take precedence over those of the tree.
 pub(super) fn resolve_edits_with_overlay(
     tree: &Tree,
     edits: Vec<Edit>,
@@ -86,7 +81,7 @@ pub(super) fn resolve_edits_with_overlay(
         changes: Vec::new(),
     };
     if edits.len() > MAX_EDITS {
-        let says = format!("the plan has {} edits; {MAX_EDITS} are the most", edits.len());
+        let says = format!("the plan has {} edits; the limit is {MAX_EDITS}", edits.len());
         resolver
             .findings
             .push(PlanFinding::blocking("too_many_edits", says).with_fix("split it into several plans"));
@@ -104,13 +99,12 @@ pub(super) fn resolve_edits_with_overlay(
     resolver.finish(edits)
 }
 
-/// A file that edits are about.
 struct EditedFile {
     text: Option<TextFile>,
     outline: Option<CodeOutline>,
-    /// With the number of the edit.
+    /// Each with the number of its edit.
     changes: Vec<(usize, TextChange)>,
-    /// Imports that edits of this plan add.
+    /// Imports added by edits of this plan.
     imports: Vec<String>,
 }
 
@@ -119,14 +113,13 @@ struct EditResolver<'a> {
     consent: &'a [String],
     overlay: &'a FileOverlay,
     budget: &'a WorkBudget,
-    /// Modules that were looked for in the tree.
+    /// Cache of module lookups in the tree.
     local_modules: RefCell<BTreeMap<String, bool>>,
     files: BTreeMap<String, EditedFile>,
     findings: Vec<PlanFinding>,
     changes: Vec<Vec<TextChange>>,
 }
 
-/// The most anchors of an edit.
 const MAX_ANCHORS: usize = 16;
 
 type BlockingFindings = Vec<PlanFinding>;
@@ -140,7 +133,7 @@ impl EditResolver<'_> {
         if self.budget.is_expired() || self.budget.is_cancelled() {
             return Err(blocked_by(PlanFinding::blocking(
                 "out_of_time",
-                "there was no time left to look at it",
+                "the time limit was reached before this edit was checked",
             )));
         }
         let path = edit.filepath.as_str();
@@ -149,11 +142,11 @@ impl EditResolver<'_> {
         let texts = [&payload.code, &payload.import].into_iter().flatten().map(String::len).sum::<usize>();
         let size = texts + payload.set.iter().map(|setting| setting.value.to_string().len()).sum::<usize>();
         if edit.anchors.len() > MAX_ANCHORS {
-            let says = format!("the edit has {} anchors; {MAX_ANCHORS} are the most", edit.anchors.len());
+            let says = format!("the edit has {} anchors; the limit is {MAX_ANCHORS}", edit.anchors.len());
             return Err(blocked_by(PlanFinding::blocking("too_many_anchors", says)));
         }
         if size > MAX_PAYLOAD_BYTES {
-            let says = format!("the payload has {size} bytes; {MAX_PAYLOAD_BYTES} are the most");
+            let says = format!("the payload has {size} bytes; the limit is {MAX_PAYLOAD_BYTES}");
             return Err(blocked_by(PlanFinding::blocking("payload_too_large", says)));
         }
         if edit.strategy == Strategy::CreateFile {
@@ -161,7 +154,7 @@ impl EditResolver<'_> {
         }
         self.load(path).map_err(|refused| add_anchor_warnings(refused, edit))?;
         if payload.import.is_none() && payload.code.is_none() && payload.set.is_empty() {
-            let says = "the payload has neither `import` nor `code` nor `set`";
+            let says = "the payload has none of `import`, `code` and `set`";
             return Err(blocked_by(PlanFinding::blocking("empty_payload", says)));
         }
         if let Some(import) = &payload.import {
@@ -183,11 +176,11 @@ impl EditResolver<'_> {
         }
     }
 
-    /// Reads a file that must be there.
+    /// Reads a file that must exist.
     fn load(&mut self, path: &str) -> Result<(), BlockingFindings> {
         if let Some(known) = self.files.get(path) {
             let made = known.text.is_none();
-            let says = format!("{path} is made by an earlier edit; put all of it there");
+            let says = format!("{path} is created by an earlier edit; put its whole content there");
             return if made {
                 Err(blocked_by(PlanFinding::blocking("edits_new_file", says)))
             } else {
@@ -198,14 +191,15 @@ impl EditResolver<'_> {
             Ok(bytes) => bytes,
             Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
                 let says = format!("file {} does not exist.", quote(path));
-                // The documented sentence is a warning; that it cannot be applied is another.
+                // The contract documents this sentence as a warning; the blocking finding is added next to
+                // it.
                 return Err(vec![
                     PlanFinding::warning("missing_file", says),
                     PlanFinding::blocking(
                         "missing_file",
                         format!("{} cannot be edited: it does not exist", quote(path)),
                     )
-                    .with_fix("correct `filepath`, or use the strategy `create_file`"),
+                    .with_fix("fix `filepath`, or use the strategy `create_file`"),
                 ]);
             }
             Err(error) => {
@@ -214,23 +208,23 @@ impl EditResolver<'_> {
             }
         };
         let text = TextFile::from_bytes(bytes).ok_or_else(|| {
-            let says = format!("{} is binary, not UTF-8, or has line ends of old Macs", quote(path));
+            let says = format!("{} is binary, not UTF-8, or has lone CR line endings", quote(path));
             blocked_by(PlanFinding::blocking("not_text", says).with_fix("edit it by hand"))
         })?;
         let known = self.overlay.get(path).and_then(|(_, outline)| outline.clone());
         let outline = match known {
             Some(outline) => Some(outline),
             None => outline::parse_outline(path, &text.content).map_err(|broken| {
-                let says = format!("{path} cannot be parsed as it is: {}", broken.reason);
+                let says = format!("{path} cannot be parsed: {}", broken.reason);
                 blocked_by(
                     PlanFinding::blocking("broken_file", says)
                         .with_location(path, broken.line)
-                        .with_fix("repair it first"),
+                        .with_fix("fix the syntax error first"),
                 )
             })?,
         };
         if is_generated_file(&text.content) {
-            let says = format!("{path} says of itself that it is generated; the edit may be lost");
+            let says = format!("{path} is marked as generated; the edit may be overwritten");
             self.findings.push(PlanFinding::warning("generated_file", says));
         }
         let subject = EditedFile { text: Some(text), outline, changes: Vec::new(), imports: Vec::new() };
@@ -241,11 +235,11 @@ impl EditResolver<'_> {
     fn create_file(&mut self, edit: &Edit) -> Result<(), BlockingFindings> {
         let path = edit.filepath.as_str();
         let Some(content) = &edit.payload.code else {
-            let says = "the payload has no `code` to be the content of the file";
+            let says = "the payload has no `code`, which is the content of the new file";
             return Err(blocked_by(PlanFinding::blocking("empty_payload", says)));
         };
         if self.files.contains_key(path) {
-            let says = format!("{path} is the subject of an earlier edit");
+            let says = format!("{path} is already changed by an earlier edit");
             return Err(blocked_by(PlanFinding::blocking("overlap", says)));
         }
         match self.read(path) {
@@ -253,15 +247,15 @@ impl EditResolver<'_> {
             Ok(bytes) if bytes == content.as_bytes() => {
                 self.findings.push(PlanFinding::warning(
                     "already_applied",
-                    format!("{path} is there already, just so"),
+                    format!("{path} already exists with this content"),
                 ));
                 return Ok(());
             }
             _ => {
-                let says = format!("{} exists already, and is different", quote(path));
+                let says = format!("{} already exists with different content", quote(path));
                 return Err(blocked_by(
                     PlanFinding::blocking("file_exists", says)
-                        .with_fix("choose another name, or edit the file that is there"),
+                        .with_fix("choose another name, or edit the existing file"),
                 ));
             }
         }
@@ -291,7 +285,7 @@ impl EditResolver<'_> {
         let path = edit.filepath.as_str();
         let (subject, text) = self.edited_file(path)?;
         let Some(outline) = &subject.outline else {
-            let says = format!("nobody here knows where imports go in {path}");
+            let says = format!("imports are not supported in {path}");
             return Err(blocked_by(
                 PlanFinding::blocking("no_parser", says).with_fix("use an anchor and `code` instead"),
             ));
@@ -334,7 +328,7 @@ impl EditResolver<'_> {
         let path = edit.filepath.as_str();
         let (subject, text) = self.edited_file(path)?;
         if !subject.changes.is_empty() {
-            let says = format!("{path} is changed by another edit; put all its values in one `set`");
+            let says = format!("{path} is changed by another edit; put all values into one `set`");
             return Err(blocked_by(PlanFinding::blocking("overlap", says)));
         }
         let new = config::apply_settings(path, &text.content, &edit.payload.set).map_err(|reason| {
@@ -343,7 +337,7 @@ impl EditResolver<'_> {
         if let Some(change) = text.minimal_change(&new) {
             self.add_change(path, change);
         } else {
-            let says = format!("the values are set already in {path}");
+            let says = format!("the values are already set in {path}");
             self.findings.push(PlanFinding::already_present(says));
         }
         Ok(())
@@ -400,11 +394,11 @@ impl EditResolver<'_> {
                 a.end > b.start || a.start == b.start && a.end > a.start
             });
             if let Some(pair) = overlaps {
-                let says = format!("it touches the same place in {path} as edit #{}", pair[0].0);
+                let says = format!("it overlaps with edit #{} in {path}", pair[0].0);
                 let line = subject.text.as_ref().map_or(1, |text| text.line_at(pair[1].1.start));
                 let finding =
                     PlanFinding::blocking("overlap", says).with_location(&path, line).for_edit(pair[1].0);
-                self.findings.push(finding.with_fix("make one edit of both"));
+                self.findings.push(finding.with_fix("merge both edits into one"));
                 continue;
             }
             if subject.changes.is_empty() {
@@ -429,13 +423,14 @@ impl EditResolver<'_> {
     }
 }
 
-/// Whether the result has the form that its name promises, and all that was there before; and where things stand in it.
+/// Checks that the result is well-formed and that no untouched statement is lost. Returns the new outline,
+/// too.
 fn check_result(path: &str, subject: &EditedFile, new: &str) -> (Option<PlanFinding>, Option<CodeOutline>) {
     let breaks = |broken: outline::OutlineError| {
-        let says = format!("{path} could not be parsed after the edit: {}", broken.reason);
+        let says = format!("{path} cannot be parsed after the edit: {}", broken.reason);
         PlanFinding::blocking("breaks_file", says)
             .with_location(path, broken.line)
-            .with_fix("correct the code or the anchor")
+            .with_fix("fix the code or the anchor")
     };
     match outline::parse_outline(path, new) {
         Err(broken) => (Some(breaks(broken)), None),
@@ -450,8 +445,9 @@ fn check_result(path: &str, subject: &EditedFile, new: &str) -> (Option<PlanFind
         }
         Ok(None) => {
             let unknown = || {
-                let says =
-                    format!("{path} is in a language that is not parsed here: look at the diff closely");
+                let says = format!(
+                    "{path} cannot be checked: its language has no parser here; review the diff closely"
+                );
                 is_source_file(path).then(|| PlanFinding::warning("not_parsed", says))
             };
             (
@@ -462,18 +458,19 @@ fn check_result(path: &str, subject: &EditedFile, new: &str) -> (Option<PlanFind
     }
 }
 
-/// One path cannot be a file and the folder of another.
+/// A path cannot be both a file and the folder of another file.
 fn find_nested_paths(subjects: &BTreeMap<String, EditedFile>) -> Option<PlanFinding> {
     let under = |path: &String, other: &String| {
         other.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'))
     };
     let pair =
         subjects.keys().find_map(|path| Some((path, subjects.keys().find(|other| under(path, other))?)))?;
-    let says = format!("the plan wants {} to be a file and the folder of {}", quote(pair.0), quote(pair.1));
+    let says =
+        format!("the plan uses {} both as a file and as the folder of {}", quote(pair.0), quote(pair.1));
     Some(PlanFinding::blocking("overlap", says))
 }
 
-/// In a file that is not there no anchor is found either; the documents say so for each.
+/// Adds the documented "anchor pattern … not found" warning for each anchor in a missing file.
 fn add_anchor_warnings(mut refused: BlockingFindings, edit: &Edit) -> BlockingFindings {
     if refused.iter().any(|finding| finding.code == "missing_file") {
         let named = edit.anchors.iter().filter(|anchor| anchor.kind != AnchorKind::AppendFile);
@@ -487,7 +484,7 @@ fn add_anchor_warnings(mut refused: BlockingFindings, edit: &Edit) -> BlockingFi
 
 fn build_resolved_file(path: &str, subject: &EditedFile) -> ResolvedFile {
     let old = subject.text.as_ref().map(|text| text.content.clone());
-    // They were made for this text.
+    // Cannot fail: the changes were computed for this text.
     let changes = subject.changes.iter().map(|(_, change)| change);
     let new = apply_changes(old.as_deref().unwrap_or_default(), changes).unwrap_or_default();
     let change = FileChange {

@@ -1,4 +1,4 @@
-//! What must be true of the result of an edit, beyond that it can be parsed.
+//! Checks on the result of an edit beyond its syntax.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use super::outline::CodeOutline;
 use super::text_file::TextFile;
 use crate::language::{self, Language};
 
-/// What a plan says about exact changes must be what its edits come to.
+/// The exact changes recorded in a plan must equal what its edits resolve to.
 pub(super) fn check_claimed_changes(
     edit: &Edit,
     claimed: &[TextChange],
@@ -23,18 +23,17 @@ pub(super) fn check_claimed_changes(
         text.is_some_and(|text| text.content.get(change.start..change.end) != Some(change.old_text.as_str()))
     });
     if let (Some(change), Some(text)) = (stale, text) {
-        let says = format!("{path} is not as the plan says at byte {}", change.start);
+        let says = format!("{path} does not contain the text that the plan expects at byte {}", change.start);
         let finding = PlanFinding::blocking("stale_file", says)
             .with_location(path, text.line_at(change.start.min(text.content.len())));
-        return Some(finding.with_fix("the file has changed since the plan was made: propose a new one"));
+        return Some(finding.with_fix("the file has changed since the plan was made; propose a new plan"));
     }
-    let says =
-        format!("the exact changes that it names in {path} are not what its payload and anchors come to");
-    Some(PlanFinding::blocking("lying_plan", says).with_fix("propose a new plan, or take out `changes`"))
+    let says = format!("its recorded changes to {path} do not match its payload and anchors");
+    Some(PlanFinding::blocking("lying_plan", says).with_fix("propose a new plan, or remove `changes`"))
 }
 
-/// An edit must leave the statements that it does not touch as they were: code that runs into its neighbour, or lands in a
-/// text, changes what is not its own.
+/// An edit must leave the statements that it does not touch unchanged. Inserted code that merges with a
+/// neighbour or lands inside a string would alter them.
 pub(super) fn find_lost_statement(
     path: &str,
     text: &TextFile,
@@ -47,7 +46,7 @@ pub(super) fn find_lost_statement(
     let is_python = language::detect_language(path) == Some(Language::Python);
     let touched = |span: &Range<usize>| {
         changes.iter().any(|(_, change)| {
-            // A decorator becomes part of what is below it.
+            // A decorator becomes part of the definition below it.
             let above = is_python
                 && change.end <= span.start
                 && text.content[change.end..span.start].trim().is_empty();
@@ -60,10 +59,10 @@ pub(super) fn find_lost_statement(
         !touched(span) && text.content.get((*span).clone()).is_some_and(|statement| !kept.contains(statement))
     })?;
     let says =
-        format!("the code would run into the statement at line {} of {path}", text.line_at(lost.start));
+        format!("the code would merge with the statement at line {} of {path}", text.line_at(lost.start));
     Some(
         PlanFinding::blocking("breaks_file", says)
             .with_location(path, text.line_at(lost.start))
-            .with_fix("end the code with `;`, or put it elsewhere"),
+            .with_fix("end the code with `;`, or insert it elsewhere"),
     )
 }

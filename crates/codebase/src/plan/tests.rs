@@ -1,4 +1,4 @@
-//! Trees are written as texts: `=== path` begins a file.
+//! Trees are given as strings: `=== path` begins a file.
 
 mod apply;
 mod edge_cases;
@@ -55,7 +55,7 @@ pub(crate) fn snapshot_files(folder: &Path) -> BTreeMap<String, (u32, Vec<u8>)> 
     found
 }
 
-/// A key for journals: the digest says who signed.
+/// A signer for journals: the digest identifies who signed.
 pub(crate) struct TestSigner(pub(crate) &'static str);
 
 impl Signer for TestSigner {

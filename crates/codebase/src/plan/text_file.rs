@@ -1,11 +1,10 @@
-//! A file's text, and how it is written.
+//! The text of a file, with its line endings, byte order mark and indentation.
 
 use serde::{Deserialize, Serialize};
 
 use super::digest::sha256_hex;
 use super::document::{LspPosition, LspRange, OriginalFile, TextChange};
 
-/// How lines end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Eol {
@@ -13,39 +12,37 @@ pub enum Eol {
     Lf,
     /// `\r\n`
     Crlf,
-    /// Both; what is inserted ends like most lines do.
+    /// Both; inserted lines use the more frequent one.
     Mixed,
 }
 
-/// How blocks are indented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Indent {
-    /// By a tab.
     Tabs,
-    /// By this many spaces.
+    /// The number of spaces per level.
     Spaces(u8),
 }
 
 const BOM: char = '\u{feff}';
 
-/// A text file as it is on the disk, byte order mark and all.
+/// A text file exactly as on disk, including the byte order mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TextFile {
     pub(crate) content: String,
     pub(crate) eol: Eol,
-    /// What most lines end with.
+    /// The most frequent line ending.
     pub(crate) line_end: &'static str,
     pub(crate) bom: bool,
     pub(crate) indent: Indent,
 }
 
 impl TextFile {
-    /// Nothing for what is no text.
+    /// `None` if the bytes are not text.
     pub(crate) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let content = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
         let crlf = content.matches("\r\n").count();
-        // Line ends of a time long past: nobody agrees where lines begin then.
+        // Lone CRs: tools disagree on where lines begin in such files.
         if memchr::memchr_iter(b'\r', content.as_bytes()).count() > crlf {
             return None;
         }
@@ -69,7 +66,7 @@ impl TextFile {
         }
     }
 
-    /// The line of a place, counted from 1.
+    /// The line of a byte offset, counted from 1.
     pub(crate) fn line_at(&self, at: usize) -> u32 {
         let before = &self.content.as_bytes()[..at.min(self.content.len())];
         u32::try_from(memchr::memchr_iter(b'\n', before).count() + 1).unwrap_or(u32::MAX)
@@ -80,37 +77,37 @@ impl TextFile {
         if start == 0 { self.content_start() } else { start }
     }
 
-    /// Where the next line begins, or the end.
+    /// The start of the next line, or the end of the text.
     pub(crate) fn next_line_start(&self, at: usize) -> usize {
         memchr::memchr(b'\n', &self.content.as_bytes()[at..]).map_or(self.content.len(), |end| at + end + 1)
     }
 
-    /// The first byte that is not the byte order mark.
+    /// The offset after the byte order mark, if any.
     pub(crate) fn content_start(&self) -> usize {
         if self.bom { BOM.len_utf8() } else { 0 }
     }
 
-    /// The white space before the first word of the line; nothing if the place is not the first word.
+    /// The indentation before `at`; `None` if `at` is not the first non-blank position of its line.
     pub(crate) fn indentation_at(&self, at: usize) -> Option<&str> {
         let before = &self.content[self.line_start(at).min(at)..at];
         before.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\x0c')).then_some(before)
     }
 
-    /// A position as editors count. They do not see the byte order mark.
+    /// The LSP position of a byte offset. The byte order mark does not count.
     pub(crate) fn lsp_position(&self, at: usize) -> LspPosition {
         let start = self.line_start(at).min(at);
         let character = self.content[start..at].encode_utf16().count();
         LspPosition { line: self.line_at(at) - 1, character: u32::try_from(character).unwrap_or(u32::MAX) }
     }
 
-    /// The change of a range into a text whose lines are made to end like those of this file.
+    /// A change of a range to `new_text`, converted to the line endings of this file.
     pub(crate) fn change(&self, start: usize, end: usize, new_text: &str) -> TextChange {
         let range = LspRange { start: self.lsp_position(start), end: self.lsp_position(end) };
         let old_text = self.content[start..end].to_owned();
         TextChange { start, end, range, old_text, new_text: self.with_own_line_ends(new_text) }
     }
 
-    /// The change of the whole text into another: as little of it as possible, in whole characters.
+    /// The smallest single change, in whole characters, that turns this text into `new`.
     pub(crate) fn minimal_change(&self, new: &str) -> Option<TextChange> {
         let old = &self.content;
         let same = old.chars().zip(new.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
@@ -129,7 +126,7 @@ impl TextFile {
     }
 }
 
-/// What most indented lines begin with.
+/// The most frequent indentation step.
 fn detect_indent(content: &str) -> Indent {
     let (mut tabs, mut widths) = (0, [0u32; 9]);
     let mut last = 0;
@@ -139,7 +136,7 @@ fn detect_indent(content: &str) -> Indent {
             continue;
         }
         let width = line.len() - line.trim_start_matches(' ').len();
-        // A step inwards shows the width.
+        // Only an increase in indentation reveals the width of a step.
         if let 1..=8 = width.saturating_sub(last) {
             widths[width - last] += 1;
         }
@@ -154,7 +151,7 @@ fn detect_indent(content: &str) -> Indent {
     }
 }
 
-/// Puts changes into a text; nothing if they do not fit it. They are sorted and do not overlap.
+/// Applies changes, which must be sorted and must not overlap; `None` if they do not fit the text.
 pub(crate) fn apply_changes<'c>(
     content: &str,
     changes: impl IntoIterator<Item = &'c TextChange>,
@@ -169,7 +166,7 @@ pub(crate) fn apply_changes<'c>(
     Some(new)
 }
 
-/// A text before these changes were made to it; nothing if they were not.
+/// Reverses changes; `None` if the text does not contain their new texts.
 pub(crate) fn revert_changes(text: &str, changes: &[TextChange]) -> Option<String> {
     let (mut old, mut at, mut start_in_old) = (String::new(), 0usize, 0usize);
     for change in changes {

@@ -1,4 +1,4 @@
-//! Whether a plan can be applied, whoever wrote it.
+//! Validates a plan, regardless of whether this server or a model wrote it.
 
 use std::io;
 
@@ -16,10 +16,9 @@ use super::resolve::{FileOverlay, Resolution, resolve_edits_with_overlay};
 use super::{MAX_EDITED_FILE_BYTES, diff::unified_diff};
 use crate::source::run_with_parser_stack;
 
-/// The version of the format.
 const PLAN_SCHEMA_VERSION: u32 = 1;
 
-/// What is looked at, in words: the documented checks, and ours.
+/// Names of the checks: those documented in the contract, then additional ones.
 pub const CHECK_NAMES: [&str; 12] = [
     "Plan structure validation",
     "File existence checks",
@@ -35,51 +34,43 @@ pub const CHECK_NAMES: [&str; 12] = [
     "Idempotency",
 ];
 
-/// An import that does not work, and the one that does.
+/// A common import that does not work, and its replacement.
 #[derive(Debug, Clone, Copy)]
 pub struct WrongImport {
-    /// What people write.
     pub wrong: &'static str,
-    /// What they should.
     pub right: &'static str,
-    /// Why.
     pub why: &'static str,
 }
 
-/// What whoever asks knows beyond this crate.
+/// Rules that the caller adds to those of this crate.
 #[derive(Clone, Copy)]
 pub struct ValidationRules<'a> {
-    /// Guarded paths that may be written to all the same.
+    /// Protected paths that may be written to.
     pub consent: &'a [String],
-    /// Imports that do not work.
     pub wrong_imports: &'a [WrongImport],
-    /// Further commands that may be run as a check.
+    /// Further commands that are allowed as post-checks.
     pub is_extra_command: fn(&[&str]) -> bool,
-    /// How long it may take.
     pub budget: &'a WorkBudget,
 }
 
-/// What is to be said about a plan.
 #[derive(Debug, Default)]
 pub struct PlanValidation {
-    /// What is wrong, or may be.
     pub findings: Vec<PlanFinding>,
-    /// The plan with everything in it that is needed to apply it, if nothing blocks.
+    /// The complete plan, ready to apply, if no finding is blocking.
     pub plan: Option<EditPlan>,
-    /// What it comes to, as far as that could be found out.
+    /// The resolved edits, as far as they could be resolved.
     pub resolution: Resolution,
-    /// Everything that it would do is done.
+    /// All edits are already in place.
     pub already_applied: bool,
 }
 
 impl PlanValidation {
-    /// Whether nothing blocks.
     pub fn is_valid(&self) -> bool {
         !self.findings.iter().any(PlanFinding::is_blocking)
     }
 }
 
-/// Judges a plan: any JSON.
+/// Validates a plan given as arbitrary JSON.
 pub fn validate_plan(tree: &Tree, plan: &Value, rules: &ValidationRules<'_>) -> io::Result<PlanValidation> {
     run_with_parser_stack(|| {
         PlanValidator { tree, rules, validation: PlanValidation::default() }.validate(plan)
@@ -103,7 +94,7 @@ impl PlanValidator<'_> {
         if let Some(whole) = &draft.full_plan
             && self.is_applied(whole)
         {
-            let says = "everything that this plan does is done already";
+            let says = "all edits of this plan are already in place";
             self.validation.findings.push(PlanFinding::warning("already_applied", says));
             self.validation.already_applied = true;
             self.validation.plan = Some(whole.clone());
@@ -112,10 +103,10 @@ impl PlanValidator<'_> {
         }
         if draft.edits.is_empty() && self.validation.is_valid() {
             let finding =
-                PlanFinding::blocking("no_edits", "the plan has no edits: there is nothing to apply");
+                PlanFinding::blocking("no_edits", "the plan has no edits; there is nothing to apply");
             self.validation
                 .findings
-                .push(finding.with_fix("its `warnings` may say why; propose another plan"));
+                .push(finding.with_fix("its `warnings` may explain why; propose another plan"));
         }
         self.resolve(&draft);
         self.validation
@@ -150,7 +141,7 @@ impl PlanValidator<'_> {
         resolve_edits_with_overlay(self.tree, edits, self.rules.consent, over, self.rules.budget)
     }
 
-    /// Applying it again must change nothing.
+    /// Warns about edits that would change the files again if applied twice.
     fn check_idempotency(&mut self, resolution: &Resolution, numbers: &[usize]) {
         let plain =
             resolution.edits.iter().cloned().map(|edit| Edit { changes: Vec::new(), ..edit }).collect();
@@ -163,23 +154,23 @@ impl PlanValidator<'_> {
         let done: FileOverlay = resolution.files.iter().map(file).collect();
         let again = self.resolve_with_overlay(plain, &done);
         for (at, edit) in again.edits.iter().enumerate().filter(|(_, edit)| !edit.changes.is_empty()) {
-            let says = format!("a second time it would change {} again", edit.filepath);
+            let says = format!("applying it twice would change {} again", edit.filepath);
             let finding =
                 PlanFinding::warning("not_idempotent", says).for_edit(numbers.get(at).copied().unwrap_or(at));
             self.validation
                 .findings
-                .push(finding.with_fix("do not apply it twice by hand; this server does not"));
+                .push(finding.with_fix("do not apply it twice by hand; this server never does"));
         }
     }
 
-    /// What a plan of ours says about itself must be true.
+    /// Verifies the recorded id, digests and changes of a plan that claims to come from this server.
     fn check_claims(&mut self, draft: &PlanDraft) {
         let Some(whole) = &draft.full_plan else { return };
         let mut say = |finding: PlanFinding| self.validation.findings.push(finding);
         if digest::plan_id(whole) != whole.id {
-            let says = "the plan is not the one that its `id` stands for: it has been changed";
+            let says = "the plan does not match its `id`: it has been modified";
             say(PlanFinding::blocking("changed_plan", says).with_fix(
-                "propose it anew, or take out `id`, `schema` and `files` to have it resolved again",
+                "propose it again, or remove `id`, `schema` and `files` to have it resolved again",
             ));
         }
         let resolved = &self.validation.resolution.files;
@@ -192,8 +183,8 @@ impl PlanValidator<'_> {
             let before = file.before.as_ref().map(|before| before.sha256.clone());
             if now != before {
                 let says = match (&now, &before) {
-                    (None, Some(_)) => format!("{} is gone since the plan was made", file.path),
-                    (Some(_), None) => format!("{} has come into being since the plan was made", file.path),
+                    (None, Some(_)) => format!("{} has been deleted since the plan was made", file.path),
+                    (Some(_), None) => format!("{} has been created since the plan was made", file.path),
                     _ => format!("{} has changed since the plan was made", file.path),
                 };
                 let known = self.validation.findings.iter().any(|finding| finding.code == "stale_file");
@@ -205,7 +196,8 @@ impl PlanValidator<'_> {
             }
             let found = resolved.iter().find(|resolved| resolved.change.path == file.path);
             if found.is_none_or(|found| found.change != *file) {
-                let says = format!("what the plan says about {} is not what its edits do", file.path);
+                let says =
+                    format!("the recorded content of {} does not match the edits of the plan", file.path);
                 self.validation
                     .findings
                     .push(PlanFinding::blocking("lying_plan", says).with_fix("propose a new plan"));
@@ -214,30 +206,32 @@ impl PlanValidator<'_> {
         let unsaid =
             resolved.iter().find(|file| whole.files.iter().all(|known| known.path != file.change.path));
         if let Some(file) = unsaid {
-            let says = format!("the plan does not say that it changes {}", file.change.path);
+            let says = format!("the plan changes {} but does not list it in `files`", file.change.path);
             self.validation
                 .findings
                 .push(PlanFinding::blocking("lying_plan", says).with_fix("propose a new plan"));
         }
         if self.validation.is_valid() && self.rebuild_plan(whole) != *whole {
-            let says = "what the plan says about commands or its way back is not what this server would say";
+            let says =
+                "the post-check commands or rollback of the plan differ from what this server generates";
             self.validation
                 .findings
                 .push(PlanFinding::blocking("lying_plan", says).with_fix("propose a new plan"));
         }
     }
 
-    /// The plan as this server would write it.
+    /// The plan as this server would generate it.
     fn rebuild_plan(&self, whole: &EditPlan) -> EditPlan {
         let facts = PlanDetails {
             post_checks: whole.post_checks.clone(),
+            notes: whole.notes.clone(),
             warnings: whole.warnings.clone(),
             prerequisites: whole.prerequisites.clone(),
         };
         build_plan(whole.summary.clone(), &self.validation.resolution, facts, self.rules.is_extra_command)
     }
 
-    /// Every file is as the plan would leave it, and its edits explain that.
+    /// Whether every file has the content after the plan, and the edits of the plan account for it.
     fn is_applied(&self, whole: &EditPlan) -> bool {
         let is_done = |file: &super::FileChange| {
             super::path_check::find_path_problem(&file.path).is_none()
@@ -267,7 +261,7 @@ impl PlanValidator<'_> {
         for command in &draft.post_checks {
             if let Err(reason) = post_check::parse_check_command(command, self.rules.is_extra_command) {
                 let says = format!("post-check {} is not safe to run: {reason}", quote(command));
-                let fix = "take it out, or use a plain test command such as `pytest tests/` or `npm test`";
+                let fix = "remove it, or use a plain test command such as `pytest tests/` or `npm test`";
                 self.validation.findings.push(PlanFinding::blocking("unsafe_command", says).with_fix(fix));
             }
         }
@@ -276,10 +270,11 @@ impl PlanValidator<'_> {
     fn check_rollback(&mut self, draft: &PlanDraft) {
         let warning = match draft.rollback.as_deref().map(str::trim) {
             None | Some("") => {
-                "Rollback instructions missing; `undo_edit_plan` reverses what is applied here".to_owned()
+                "Rollback instructions missing; `undo_edit_plan` undoes plans applied by this server"
+                    .to_owned()
             }
             Some(text) if discards_other_work(text) => format!(
-                "the rollback {} would throw away work that is not the plan's; it is never run, `undo_edit_plan` is used",
+                "the rollback {} would discard unrelated changes; it is never run, `undo_edit_plan` is used instead",
                 quote(text)
             ),
             Some(_) => return,
@@ -287,7 +282,6 @@ impl PlanValidator<'_> {
         self.validation.findings.push(PlanFinding::warning("rollback", warning));
     }
 
-    /// The plan with everything in it.
     fn complete_plan(&self, draft: PlanDraft) -> EditPlan {
         draft.full_plan.unwrap_or_else(|| {
             let facts = PlanDetails { post_checks: draft.post_checks, ..PlanDetails::default() };
@@ -296,7 +290,7 @@ impl PlanValidator<'_> {
     }
 }
 
-/// Commands that reset more than a plan wrote.
+/// Whether a rollback text contains a command that resets more than the plan wrote.
 fn discards_other_work(text: &str) -> bool {
     let text = text.to_lowercase();
     ["git restore", "git reset", "git checkout", "git clean", "git stash", "rm "]
@@ -304,25 +298,24 @@ fn discards_other_work(text: &str) -> bool {
         .any(|word| text.contains(word))
 }
 
-/// What a plan says besides its edits.
+/// The parts of a plan besides its edits.
 #[derive(Debug, Clone, Default)]
 pub struct PlanDetails {
-    /// Commands that show whether it worked.
     pub post_checks: Vec<String>,
-    /// What to look at first.
+    /// Why the plan looks like this, and how to read its results.
+    pub notes: Vec<String>,
     pub warnings: Vec<String>,
-    /// What has to be there first.
     pub prerequisites: Vec<String>,
 }
 
-/// A plan of edits that have been resolved. `commands` says which further commands are checks.
+/// Builds a plan from resolved edits. `commands` allows further post-check commands.
 pub fn build_plan(
     summary: String,
     resolution: &Resolution,
     facts: PlanDetails,
     commands: fn(&[&str]) -> bool,
 ) -> EditPlan {
-    let PlanDetails { post_checks, warnings, prerequisites } = facts;
+    let PlanDetails { post_checks, notes, warnings, prerequisites } = facts;
     let reverse =
         |file: &super::ResolvedFile| unified_diff(&file.change.path, Some(&file.new), file.old.as_deref());
     let commands = post_checks
@@ -340,12 +333,13 @@ pub fn build_plan(
         rollback: Rollback {
             instruction: String::new(),
             description:
-                "Restores exactly the files that this plan wrote, if nobody has edited them since. If your \
-                          editor applied the plan, keep the plan and use `fluxway undo --plan FILE`."
+                "Restores exactly the files that this plan wrote, unless they were edited since. If your editor \
+                 applied the plan, keep the plan and use `fluxway undo --plan FILE`."
                     .to_owned(),
             files: resolution.files.iter().map(|file| file.change.path.clone()).collect(),
             reverse_diff: resolution.files.iter().map(reverse).collect(),
         },
+        notes,
         warnings,
         prerequisites,
     };

@@ -1,22 +1,20 @@
-//! Routers that are mounted under a prefix: `app.include_router(router, prefix="/api")`, `app.use("/api", router)`.
+//! Routers mounted under a prefix: `app.include_router(router, prefix="/api")`, `app.use("/api", router)`.
 
 use super::join_route_path;
 use crate::import_resolution;
 use crate::source::{CallArgument, CallSite, SourceImport};
 use crate::symbols::SymbolIndex;
 
-/// A router, and where it is mounted.
 pub(super) struct Mount {
     prefix: String,
-    /// The file that holds the router, and its name there if it is known.
+    /// The file that defines the router, and its name there if known.
     file: usize,
     router: Option<String>,
-    /// What it is mounted at.
+    /// The application or router on which it is mounted.
     parent_file: usize,
     parent_router: Option<String>,
 }
 
-/// All mounts in all files.
 pub(super) fn find_mounts(symbols: &SymbolIndex<'_, '_>) -> Vec<Mount> {
     let files = 0..symbols.files.len();
     let calls = |file: usize| {
@@ -25,7 +23,7 @@ pub(super) fn find_mounts(symbols: &SymbolIndex<'_, '_>) -> Vec<Mount> {
     files.flat_map(calls).filter_map(|(file, at, call)| parse_mount(symbols, file, at, call)).collect()
 }
 
-/// The prefix of a router, with those of the routers around it.
+/// The prefix of a router, including those of its parent routers.
 pub(super) fn mount_prefix(
     symbols: &SymbolIndex<'_, '_>,
     mounts: &[Mount],
@@ -33,7 +31,7 @@ pub(super) fn mount_prefix(
     router: Option<&str>,
 ) -> String {
     let (mut prefix, mut file, mut router) = (String::new(), file, router);
-    // Three levels are more than anybody has; a router that is mounted at itself must end somewhere.
+    // Three levels are enough in practice, and the bound stops at a router that is mounted on itself.
     for _ in 0..3 {
         let fits = |mount: &&Mount| {
             let same = mount.router.is_none()
@@ -47,7 +45,7 @@ pub(super) fn mount_prefix(
         prefix =
             if prefix.is_empty() { mount.prefix.clone() } else { join_route_path(&mount.prefix, &prefix) };
         (file, router) = (mount.parent_file, mount.parent_router.as_deref());
-        // A router in between may have a prefix of its own.
+        // An intermediate router may have a prefix, too.
         let own =
             router.map(|router| super::router_prefix(symbols.files[file].source, router)).unwrap_or_default();
         if !own.is_empty() {
@@ -57,7 +55,7 @@ pub(super) fn mount_prefix(
     prefix
 }
 
-/// Whether two names mean one router: `chat_router = r = APIRouter()`.
+/// Whether two names refer to the same router: `chat_router = r = APIRouter()`.
 fn is_same_router(
     symbols: &SymbolIndex<'_, '_>,
     file: usize,
@@ -99,7 +97,7 @@ fn parse_mount(symbols: &SymbolIndex<'_, '_>, file: usize, at: usize, call: &Cal
         ("path" | "re_path", [CallArgument::Text(prefix), CallArgument::Call(include)])
             if include == "include" =>
         {
-            // The call within the call is the next one.
+            // The nested call is the next one in the list.
             let included = symbols.files[file].source.calls.get(at + 1)?.first_string()?;
             (prefix.clone(), (resolve_module_file(symbols, file, included)?, None))
         }
@@ -109,11 +107,11 @@ fn parse_mount(symbols: &SymbolIndex<'_, '_>, file: usize, at: usize, call: &Cal
     Some(Mount { prefix, file: target, router, parent_file: file, parent_router: at })
 }
 
-/// The file and the name of a router that is mounted by this name.
+/// Resolves the name under which a router is mounted to its file and its name there.
 fn resolve_router(symbols: &SymbolIndex<'_, '_>, file: usize, name: &str) -> (usize, Option<String>) {
     let (object, rest) = name.split_once('.').unwrap_or((name, ""));
     match symbols.imported_from(file, object) {
-        // `users.router`: a module, and the router in it.
+        // `users.router`: a module and the router in it.
         Some((other, _)) if !rest.is_empty() => (other, Some(rest.to_owned())),
         Some((other, there)) => {
             (other, Some(there.to_owned()).filter(|there| !there.is_empty() && there != "default"))
@@ -122,7 +120,6 @@ fn resolve_router(symbols: &SymbolIndex<'_, '_>, file: usize, name: &str) -> (us
     }
 }
 
-/// The file of a Python module.
 fn resolve_module_file(symbols: &SymbolIndex<'_, '_>, file: usize, module: &str) -> Option<usize> {
     let import = SourceImport { module: module.to_owned(), name: None, local: String::new(), line: 0 };
     symbols.file_index(&import_resolution::resolve_import(

@@ -1,4 +1,4 @@
-//! What this machine offers to confine a program.
+//! Detects and describes which confinement this machine supports.
 
 use std::io;
 use std::path::Path;
@@ -11,15 +11,14 @@ use super::process::{Isolation, Namespaces, UNSHARE_PATH};
 use super::system;
 use super::temp_home::TempHome;
 
-/// What this machine offers to confine a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Confinement {
-    /// The version of Landlock, 0 if there is none.
+    /// Landlock ABI version; 0 if unavailable.
     pub(super) landlock_version: i32,
     pub(super) isolation: Isolation,
 }
 
-/// Finds out, once, what this machine offers.
+/// Detects the supported confinement once per process.
 pub fn detect_confinement() -> Confinement {
     static DETECTED: OnceLock<Confinement> = OnceLock::new();
     *DETECTED.get_or_init(|| {
@@ -34,8 +33,8 @@ pub fn detect_confinement() -> Confinement {
     })
 }
 
-/// Whether a program starts this way.
-#[expect(clippy::disallowed_methods, reason = "a program of the system lies in no tree")]
+/// Whether a program can be started with this isolation.
+#[expect(clippy::disallowed_methods, reason = "system programs are not part of a tree")]
 fn probe(isolation: Isolation) -> io::Result<bool> {
     if !Path::new(UNSHARE_PATH).exists() {
         return Ok(false);
@@ -47,41 +46,44 @@ fn probe(isolation: Isolation) -> io::Result<bool> {
 }
 
 impl Confinement {
-    /// Whether the files of this account are out of a program's reach.
+    /// Whether a program is kept from accessing the files of this account.
     pub fn confines_files(&self) -> bool {
         self.landlock_version > 0
     }
 
-    /// What is confined and what is not, for a question whether commands may run that are stopped after `limit`.
+    /// Describes the confinement, for the prompt that asks whether to run commands with the time limit
+    /// `limit`.
     pub fn describe(&self, limit: Duration) -> String {
         let time = format_duration(limit);
         let alone = self.isolation.namespaces != Namespaces::Shared;
         if !self.confines_files() {
             let left = if alone { "leaves no process behind" } else { "may leave processes behind" };
             return format!(
-                "This system offers no sandbox (Landlock): a command runs with all rights of the account that Fluxway \
+                "This system has no sandbox (Landlock): a command runs with all permissions of the account that Fluxway \
                  runs as, {left}, and is stopped after {time}."
             );
         }
-        // What older kernels let through.
+        // Landlock before ABI 3 does not restrict truncation.
         let emptied = if self.landlock_version < 3 {
-            " (this kernel does not keep it from emptying other files)"
+            " (this kernel cannot prevent it from truncating other files)"
         } else {
             ""
         };
         let processes = match (alone, self.landlock_version) {
-            (true, _) => "sees no other process",
+            (true, _) => "cannot see other processes",
             (false, 6..) => "cannot reach other processes, but may leave processes behind",
-            (false, _) => "cannot look into other processes, but can end them and may leave processes behind",
+            (false, _) => {
+                "cannot inspect other processes, but can terminate them and may leave processes behind"
+            }
         };
         let open = if self.landlock_version < 9 {
-            "The network and local sockets stay"
+            "The network and local sockets remain"
         } else {
-            "The network stays"
+            "The network remains"
         };
         format!(
             "A command runs in a sandbox: it can read only this repository and installed programs, write only in this \
-             repository and a temporary home{emptied}, {processes}, and is stopped after {time}. {open} open to it."
+             repository and a temporary home{emptied}, {processes}, and is stopped after {time}. {open} accessible."
         )
     }
 }

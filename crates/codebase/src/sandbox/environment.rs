@@ -1,11 +1,12 @@
-//! What a program is told: where programs and toolchains are, and no more. No keys, no preloaded libraries.
+//! The environment variables of a sandboxed program: only what locates programs and toolchains, so no keys
+//! and no preloaded libraries.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// A toolchain that users install for themselves: the variable that names its folder, where it is below the home
-/// otherwise, and the parts of it that programs need (all of it, if none is named). Folders that hold keys or sources
-/// as well are opened in part only.
+/// A per-user toolchain: the variable that names its folder, the default location below the home directory,
+/// and the subfolders that programs need (all if empty). Folders that also contain keys or sources are opened
+/// only in part.
 struct Toolchain(&'static str, Option<&'static str>, &'static [&'static str]);
 
 const TOOLCHAINS: [Toolchain; 21] = [
@@ -32,24 +33,23 @@ const TOOLCHAINS: [Toolchain; 21] = [
     Toolchain("WORKON_HOME", Some(".local/share/virtualenvs"), &[]),
 ];
 
-/// What else is handed on as it is.
+/// Variables that are passed on unchanged.
 const INHERITED_VARIABLES: [&str; 6] = ["LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "TZ", "USER"];
 
-/// The environment of a program.
 pub(super) struct ProgramEnvironment {
-    /// All its variables.
     pub(super) variables: Vec<(OsString, OsString)>,
-    /// The folders in which programs are looked for. The repository's own come first.
+    /// The search path for programs. Folders of the repository come first.
     pub(super) path: Vec<PathBuf>,
-    /// The folders of toolchains that programs need.
+    /// Toolchain folders that programs need.
     pub(super) toolchains: Vec<PathBuf>,
-    /// The user's own home, which the program gets no view of.
+    /// The user's real home directory, which the program cannot access.
     pub(super) user_home: Option<PathBuf>,
 }
 
 impl ProgramEnvironment {
-    /// Takes what is needed of ours, for a program that runs in `tree` and has `home` as its home.
-    #[expect(clippy::disallowed_methods, reason = "toolchains lie in no tree")]
+    /// Derives the environment from ours, for a program that runs in `tree` with `home` as its home
+    /// directory.
+    #[expect(clippy::disallowed_methods, reason = "toolchains are not part of a tree")]
     pub(super) fn collect(tree: &Path, home: &Path) -> Self {
         let ours: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         let value = |wanted: &str| {
@@ -86,7 +86,7 @@ impl ProgramEnvironment {
             ("XDG_DATA_HOME", ".data"),
             ("XDG_STATE_HOME", ".state"),
         ] {
-            // Not `join`: it would leave a slash behind the home.
+            // `home.join("")` would append a slash.
             let folder = if inside.is_empty() { home.to_owned() } else { home.join(inside) };
             set(name, folder.into());
         }
@@ -95,7 +95,7 @@ impl ProgramEnvironment {
     }
 }
 
-/// Relative folders would mean whatever the repository holds.
+/// Drops relative folders, which would resolve inside the repository.
 fn search_path(tree: &Path, ours: Option<&OsStr>) -> Vec<PathBuf> {
     let own = [".venv/bin", "venv/bin", "node_modules/.bin"].map(|folder| tree.join(folder));
     let usual = ours.map(std::env::split_paths).into_iter().flatten().filter(|folder| folder.is_absolute());

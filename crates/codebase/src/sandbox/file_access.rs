@@ -1,4 +1,4 @@
-//! What a program may touch. All else is closed to it where the kernel has Landlock.
+//! The files a sandboxed program may access. Landlock denies everything else.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,24 +8,22 @@ use super::environment::ProgramEnvironment;
 use super::program;
 use super::temp_home::TempHome;
 
-/// What may be done in a place, and beneath it.
+/// Access to a path and everything below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AccessRight {
-    /// Read.
     Read,
-    /// Read and run.
+    /// Read and execute.
     Execute,
-    /// Read and write what is there; nothing new.
+    /// Read and write existing files, without creating new ones.
     Device,
-    /// All but making devices.
+    /// Everything except creating devices.
     Full,
 }
 
-/// A file or folder, and what may be done with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileAccess(pub(super) PathBuf, pub(super) AccessRight);
 
-/// Where a system keeps its programs and libraries.
+/// Where the system installs programs and libraries.
 const SYSTEM_FOLDERS: [&str; 11] = [
     "/bin",
     "/gnu/store",
@@ -42,7 +40,7 @@ const SYSTEM_FOLDERS: [&str; 11] = [
 
 const DEVICE_FILES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 
-/// What runtimes ask for about the machine, and where names of hosts are looked up. No process is described here.
+/// Machine information that runtimes read, and resolver configuration. None of it describes processes.
 const MACHINE_INFO_PATHS: [&str; 14] = [
     "/mnt/wsl/resolv.conf",
     "/proc/cpuinfo",
@@ -60,7 +58,7 @@ const MACHINE_INFO_PATHS: [&str; 14] = [
     "/sys/kernel/mm/transparent_hugepage",
 ];
 
-/// All that a program may touch when it runs in `tree`.
+/// Everything that a program running in `tree` may access.
 pub(super) fn allowed_access(
     tree: &Path,
     home: &TempHome,
@@ -81,7 +79,7 @@ pub(super) fn allowed_access(
     of_users.extend(program::required_paths(program, &environment.path));
     let mut runnable = Vec::new();
     for place in of_users {
-        // A link in the repository may lead anywhere: what it names is not opened for its sake.
+        // A link in the repository may point anywhere, so its target is not opened.
         let Some(place) = program::canonicalize_parent(&place).filter(|place| !place.starts_with(tree))
         else {
             continue;
@@ -91,7 +89,7 @@ pub(super) fn allowed_access(
             collect_excluding(&place, &ours, &mut runnable);
         }
     }
-    // A service may have its home, with all its data, among the programs of the system.
+    // A service account may have its home, with all its data, inside a system folder.
     ours.extend(real_home.map(Path::to_owned));
     for place in SYSTEM_FOLDERS {
         collect_excluding(Path::new(place), &ours, &mut runnable);
@@ -104,15 +102,16 @@ pub(super) fn allowed_access(
     all
 }
 
-/// The files that this process has open: its database, its logs. Whatever folder they lie in, they are not for the program.
-#[expect(clippy::disallowed_methods, reason = "this is about our own files, not those of a tree")]
+/// Files that this process has open, such as its database and logs. The program gets no access to them,
+/// whatever folder they are in.
+#[expect(clippy::disallowed_methods, reason = "our own files are not part of a tree")]
 fn open_files() -> Vec<PathBuf> {
     let handles = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     handles.filter_map(|handle| fs::read_link(handle.path()).ok()).filter(|file| file.is_file()).collect()
 }
 
-/// A place, or if one of `closed` lies beneath it, what lies around that.
-#[expect(clippy::disallowed_methods, reason = "programs lie in no tree")]
+/// Collects a path, or, if it contains one of `closed`, everything in it except those.
+#[expect(clippy::disallowed_methods, reason = "programs are not part of a tree")]
 pub(super) fn collect_excluding(place: &Path, closed: &[PathBuf], into: &mut Vec<PathBuf>) {
     if closed.iter().any(|closed| place.starts_with(closed)) {
         return;
@@ -122,15 +121,16 @@ pub(super) fn collect_excluding(place: &Path, closed: &[PathBuf], into: &mut Vec
         return;
     }
     for inside in fs::read_dir(place).into_iter().flatten().flatten() {
-        // What a link leads to is opened where it is.
+        // The target of a link is covered at its real path.
         if inside.file_type().is_ok_and(|kind| !kind.is_symlink()) {
             collect_excluding(&inside.path(), closed, into);
         }
     }
 }
 
-/// What every user may read beneath a place, and whether that is all of it. The rest may be readable for us: keys and passwords.
-#[expect(clippy::disallowed_methods, reason = "settings of the system lie in no tree")]
+/// Collects what every user may read below a path, and returns whether that is all of it. The rest, such as
+/// keys and passwords, may be readable only for this account.
+#[expect(clippy::disallowed_methods, reason = "system settings are not part of a tree")]
 pub(super) fn collect_world_readable(place: &Path, closed: &[PathBuf], into: &mut Vec<PathBuf>) -> bool {
     let Ok(about) = fs::symlink_metadata(place) else { return true };
     let mode = about.permissions().mode();

@@ -1,4 +1,4 @@
-//! What Linux offers: Landlock, limits, and namespaces that are set up from outside.
+//! Linux confinement: Landlock, resource limits, and namespaces that are set up from the parent.
 
 use std::fs;
 use std::io;
@@ -18,12 +18,12 @@ use rustix::thread::set_no_new_privs;
 
 use super::file_access::{AccessRight, FileAccess};
 
-/// The newest version of Landlock that this was written for. An older kernel enforces what it knows of it.
+/// The newest Landlock ABI used here. An older kernel enforces the subset it supports.
 const SUPPORTED_ABI: ABI = ABI::V9;
 
-/// The version of Landlock that the kernel enforces, 0 if it has none.
+/// The Landlock ABI version that the kernel enforces; 0 if none.
 pub(super) fn landlock_version() -> i32 {
-    // Only a thread that is restricted gets to know; this one ends at once.
+    // The version is only known after restricting a thread, so use one that exits immediately.
     let restrict = || create_ruleset().and_then(|rules| rules.restrict_self().map_err(io::Error::other));
     let Ok(thread) = std::thread::Builder::new().spawn(restrict) else { return 0 };
     match thread.join() {
@@ -43,9 +43,9 @@ fn create_ruleset() -> io::Result<RulesetCreated> {
         .map_err(io::Error::other)
 }
 
-/// Restricts this thread, and all that is started from it, to these places. It gains no privileges any more, looks into
-/// no process that is not restricted as well, and sends none a signal. There is no way back.
-#[expect(clippy::disallowed_methods, reason = "these places lie in no tree")]
+/// Irrevocably restricts this thread, and everything started from it, to these paths. It can no longer gain
+/// privileges, and cannot inspect or signal processes outside the sandbox.
+#[expect(clippy::disallowed_methods, reason = "these paths are not part of a tree")]
 pub(super) fn restrict_thread(places: &[FileAccess], is_offered: bool) -> io::Result<()> {
     set_no_new_privs(true)?;
     if !is_offered {
@@ -54,7 +54,7 @@ pub(super) fn restrict_thread(places: &[FileAccess], is_offered: bool) -> io::Re
     let mut rules = create_ruleset()?;
     for FileAccess(path, right) in places {
         let Ok(file) = PathFd::new(path) else {
-            continue; // it is not there, and so it is closed
+            continue; // a missing path needs no rule
         };
         let is_folder = fs::metadata(path).is_ok_and(|about| about.is_dir());
         let access = if is_folder {
@@ -66,7 +66,7 @@ pub(super) fn restrict_thread(places: &[FileAccess], is_offered: bool) -> io::Re
     }
     let status = rules.restrict_self().map_err(io::Error::other)?;
     if status.ruleset == RulesetStatus::NotEnforced {
-        return Err(io::Error::other("the kernel did not put the sandbox into force"));
+        return Err(io::Error::other("the kernel did not enforce the sandbox"));
     }
     Ok(())
 }
@@ -84,14 +84,14 @@ fn access_flags(right: AccessRight) -> BitFlags<AccessFs> {
     }
 }
 
-/// Memory of one process that is its own. Not its addresses: Go, Node and Java reserve far more than they use.
+/// Private memory per process. Not the address space: Go, Node and Java reserve far more than they use.
 const MAX_MEMORY_BYTES: u64 = 4 << 30;
 const MAX_FILE_BYTES: u64 = 1 << 30;
 const MAX_OPEN_FILES: u64 = 8192;
-/// Processes and threads, beyond those that the user has already.
+/// Processes and threads, in addition to those the user already has.
 const MAX_PROCESSES: u64 = 512;
 
-/// Sets the limits of a process that has started nothing yet.
+/// Sets the limits of a process that has not started any child yet.
 pub(super) fn set_resource_limits(process: u32) -> io::Result<()> {
     let process = pid(process)?;
     for (resource, most) in [
@@ -107,8 +107,8 @@ pub(super) fn set_resource_limits(process: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// How many tasks this user has: the kernel counts threads against the limit of processes.
-#[expect(clippy::disallowed_methods, reason = "this is about processes, not about a tree")]
+/// The number of tasks of this user: the kernel counts threads against the process limit.
+#[expect(clippy::disallowed_methods, reason = "accesses `/proc`, not a tree")]
 fn count_user_tasks() -> u64 {
     let user = getuid().as_raw().to_string();
     let field = |status: &str, name: &str| {
@@ -123,12 +123,12 @@ fn count_user_tasks() -> u64 {
     of_user.sum()
 }
 
-/// The first process of a namespace. All others in it end with it.
+/// The init process of a PID namespace. The kernel kills all others in it when it exits.
 pub(super) struct NamespaceInit(OwnedFd);
 
 impl NamespaceInit {
-    /// Finds the one that a process made.
-    #[expect(clippy::disallowed_methods, reason = "this is about processes, not about a tree")]
+    /// Finds the init process that `parent` started.
+    #[expect(clippy::disallowed_methods, reason = "accesses `/proc`, not a tree")]
     pub(super) fn find(parent: u32) -> io::Result<Self> {
         let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"))?;
         let child = children.split_whitespace().next().and_then(|child| child.parse().ok());
@@ -136,13 +136,13 @@ impl NamespaceInit {
     }
 
     pub(super) fn kill(&self) {
-        let _ = pidfd_send_signal(&self.0, Signal::KILL); // it is gone already, mostly
+        let _ = pidfd_send_signal(&self.0, Signal::KILL); // fails if it has already exited
     }
 }
 
-/// Lets the processes of a new user namespace have the identity that we have. It is done from here, since a restricted
-/// process cannot write to `/proc`. If we are root and the folder belongs to another user, that one is known as well.
-#[expect(clippy::disallowed_methods, reason = "this is about processes, not about a tree")]
+/// Maps our user and group into a new user namespace. Done from the parent because a restricted process
+/// cannot write to `/proc`. If we are root and the folder belongs to another user, that user is mapped, too.
+#[expect(clippy::disallowed_methods, reason = "accesses `/proc`, not a tree")]
 pub(super) fn map_identity(process: u32, folder: &Path) -> io::Result<()> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let owner = fs::metadata(folder).ok().filter(|_| user == 0);

@@ -1,4 +1,4 @@
-//! What a program says: the end of both streams.
+//! Collects the end of a program's output, stdout and stderr combined.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const MAX_OUTPUT_BYTES: usize = 16 * 1024;
 
-/// Reads streams on threads of their own, so that the program never waits for us.
+/// Reads streams on separate threads, so that the program never blocks on a full pipe.
 #[derive(Default)]
 pub(super) struct OutputTail {
     tail: Arc<Mutex<Vec<u8>>>,
@@ -15,7 +15,6 @@ pub(super) struct OutputTail {
 }
 
 impl OutputTail {
-    /// Reads all of a stream and keeps the end.
     pub(super) fn read_stream(&mut self, mut from: impl Read + Send + 'static) -> io::Result<()> {
         let kept = Arc::clone(&self.tail);
         self.readers.push(thread::Builder::new().spawn(move || {
@@ -30,7 +29,8 @@ impl OutputTail {
         Ok(())
     }
 
-    /// What was said. Where a process can leave the group, it may hold a stream open: it is not waited for long.
+    /// The collected output. A process that left the process group may keep a stream open, so the wait is
+    /// bounded.
     pub(super) fn into_text(self) -> String {
         for _ in 0..50 {
             if self.readers.iter().all(JoinHandle::is_finished) {

@@ -1,8 +1,9 @@
-//! Starts a program, watches it, and leaves nothing of it behind.
+//! Starts a program, supervises it, and cleans up all its processes.
 //!
-//! The program does not start at once. A shell says that it is there and waits for a line, so that limits are in force before the
-//! first instruction of the program. With namespaces a second shell does the same inside them; it is their first process, and all
-//! others end with it. The words of the command are arguments of those shells, never part of what they interpret.
+//! The program is not started directly. A shell reports that it is ready and waits for a line, so that limits
+//! are in force before the first instruction of the program. With namespaces, a second shell does the same
+//! inside them; it is their init process, and all others die with it. The command is passed as arguments to
+//! these shells and never interpreted by them.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -20,27 +21,23 @@ use super::file_access::FileAccess;
 use super::output::OutputTail;
 use super::system::{self, NamespaceInit};
 
-/// How a program is kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Isolation {
-    /// The kernel has Landlock.
+    /// Whether the kernel supports Landlock.
     pub(super) landlock: bool,
-    /// What processes it sees.
     pub(super) namespaces: Namespaces,
 }
 
-/// What processes a program sees.
+/// Which processes a program can see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Namespaces {
-    /// Those that it started itself, in a user namespace without rights over this system.
+    /// Only its own, in a user namespace without privileges on this system.
     UserAndPid,
-    /// Those that it started itself. Only root gets this.
+    /// Only its own. Requires root.
     PidOnly,
-    /// All.
     Shared,
 }
 
-/// All that is needed to start a program.
 pub(super) struct LaunchSpec<'a> {
     pub(super) program: &'a Path,
     pub(super) arguments: &'a [String],
@@ -50,11 +47,11 @@ pub(super) struct LaunchSpec<'a> {
     pub(super) isolation: Isolation,
 }
 
-/// Where `unshare` is. It is not looked for elsewhere: the repository could bring one of its own.
+/// Not searched on the `PATH`: the repository could contain its own `unshare`.
 pub(super) const UNSHARE_PATH: &str = "/usr/bin/unshare";
 
 const SHELL_PATH: &str = "/bin/sh";
-/// Closes what we may have inherited ourselves and would hand on, then says that it is there and waits.
+/// Closes file descriptors that we may have inherited, reports readiness, and waits for a line.
 macro_rules! wait_then {
     ($what:literal) => {
         concat!("exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-\necho; read -r _ || exit 125\n", $what)
@@ -62,8 +59,8 @@ macro_rules! wait_then {
 }
 const WAIT_THEN_EXEC: &str = wait_then!(r#"exec "$@""#);
 const WAIT_THEN_EXEC_WITHOUT_INPUT: &str = wait_then!(r#"exec "$@" </dev/null"#);
-/// The first process of the namespaces. Should we be killed, it loses its input and ends the others, again and again: the
-/// program may be about to start.
+/// The init process of the namespaces. If we are killed, its input is closed and it kills all other
+/// processes. It repeats this because the program may be just about to start.
 const WAIT_THEN_RUN_AS_INIT: &str = wait_then!(
     r#"[ "$$" -eq 1 ] || exit 125
 exec 3<&0 </dev/null
@@ -72,7 +69,6 @@ exec 3<&0 </dev/null
 exit $?"#
 );
 
-/// A program that runs.
 pub(super) struct RunningProgram {
     child: Child,
     input: Option<ChildStdin>,
@@ -81,17 +77,17 @@ pub(super) struct RunningProgram {
 }
 
 impl RunningProgram {
-    /// Starts the program. Whatever was started is ended again if something fails.
+    /// Starts the program. If a step fails, everything started so far is killed.
     pub(super) fn start(spec: &LaunchSpec) -> io::Result<Self> {
         let mut command = build_command(spec);
-        // A thread that is restricted stays so: it is one of its own, and ends here.
+        // The restriction of a thread is permanent, so use a separate one that exits here.
         let spawned = thread::scope(|scope| {
             let start = || {
                 system::restrict_thread(spec.file_access, spec.isolation.landlock)?;
                 command.spawn()
             };
             let starter = thread::Builder::new().spawn_scoped(scope, start)?;
-            starter.join().unwrap_or_else(|_| Err(io::Error::other("a thread failed")))
+            starter.join().unwrap_or_else(|_| Err(io::Error::other("the launcher thread panicked")))
         });
         let mut child = spawned?;
         let mut running =
@@ -104,7 +100,7 @@ impl RunningProgram {
         Ok(running)
     }
 
-    /// Lets the program begin, step by step.
+    /// Releases the waiting shells one by one, setting limits and namespaces in between.
     fn release_program(&mut self, spec: &LaunchSpec) -> io::Result<()> {
         let (Some(mut said), Some(errors)) = (self.child.stdout.take(), self.child.stderr.take()) else {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -130,13 +126,13 @@ impl RunningProgram {
         self.input.as_mut().map_or(Ok(()), |input| input.write_all(b"\n"))
     }
 
-    /// Closes our end of its input, as the kernel does when we are killed.
+    /// Closes our end of its input, as the kernel does if we are killed.
     #[cfg(test)]
     pub(super) fn close_input(&mut self) {
         self.input = None;
     }
 
-    /// Waits until the program ends by itself or the budget is over.
+    /// Waits until the program exits or the budget is used up.
     pub(super) fn finish(mut self, budget: &WorkBudget) -> io::Result<RunOutcome> {
         let waited = self.wait(budget);
         self.kill_all()?;
@@ -160,25 +156,24 @@ impl RunningProgram {
         }
     }
 
-    /// Ends all processes of the program.
     fn kill_all(&mut self) -> io::Result<()> {
         if let Some(init) = &self.init {
             init.kill();
         }
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(group, Signal::KILL); // it is gone already, mostly
+            let _ = kill_process_group(group, Signal::KILL); // fails if it has already exited
         }
         self.child.wait().map(drop)
     }
 }
 
-/// Waits for the line that a shell writes when it is there.
+/// Waits for the line that a shell writes when it is ready.
 fn await_ready_line(from: &mut impl Read) -> io::Result<()> {
     let mut sign = [0];
     from.read_exact(&mut sign)
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is where programs are started, confined")]
+#[expect(clippy::disallowed_methods, reason = "the only place that starts programs, confined")]
 fn build_command(spec: &LaunchSpec) -> Command {
     let mut command = Command::new(SHELL_PATH);
     let unshare = |command: &mut Command, options: &[&str]| {

@@ -1,19 +1,19 @@
-//! Where a program is, and what has to be readable for it to start.
+//! Locates a program and the files it needs to start.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Links and interpreters that are followed before we give up.
+/// Limit on links and interpreters to follow.
 const MAX_RESOLVE_STEPS: usize = 24;
 
-/// What a program needs of the folder it is installed in. Not all of that folder: the repository can name any, by a link or the
-/// first line of a script, and it may hold other things as well.
+/// What a program needs from its installation prefix. Not the whole folder: the repository can name any
+/// folder through a link or a shebang line, and it may contain unrelated files.
 const INSTALL_SUBPATHS: [&str; 9] =
     ["bin", "lib", "lib64", "libexec", "include", "shims", "ssl", "conf", "pyvenv.cfg"];
 
-/// Finds a program as `execvp` does, with names that have a slash in them taken from the folder it will run in.
+/// Finds a program like `execvp`. Names with a slash are resolved relative to the folder it will run in.
 pub(super) fn find_program(name: &str, folder: &Path, path: &[PathBuf]) -> io::Result<PathBuf> {
     let mut refused = false;
     let candidates: Vec<PathBuf> = if name.contains('/') {
@@ -32,27 +32,27 @@ pub(super) fn find_program(name: &str, folder: &Path, path: &[PathBuf]) -> io::R
     Err(kind.into())
 }
 
-/// Whether a file is a program; nothing, if there is no file.
-#[expect(clippy::disallowed_methods, reason = "programs lie in no tree")]
+/// Whether a file is executable; `None` if it does not exist.
+#[expect(clippy::disallowed_methods, reason = "programs are not part of a tree")]
 fn is_executable(path: &Path) -> Option<bool> {
     let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some(file.permissions().mode() & 0o111 != 0)
 }
 
-/// The same file by a path without links and `..` before its name. The file itself may be a link.
-#[expect(clippy::disallowed_methods, reason = "programs lie in no tree")]
+/// Resolves links and `..` in all components except the last. The file itself may be a link.
+#[expect(clippy::disallowed_methods, reason = "programs are not part of a tree")]
 pub(super) fn canonicalize_parent(path: &Path) -> Option<PathBuf> {
     Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }
 
-/// What has to be readable for a program to start: itself, where its links lead, its interpreter, and what is installed
-/// with each of them.
+/// Everything that must be readable for a program to start: the program, the targets of its links, its
+/// interpreter, and the installation of each.
 pub(super) fn required_paths(program: &Path, path: &[PathBuf]) -> Vec<PathBuf> {
     let mut needed = Vec::new();
     let mut queue = vec![program.to_owned()];
     for _ in 0..MAX_RESOLVE_STEPS {
         let Some(file) = queue.pop() else { break };
-        // What only looks like a program, such as a link to a database, is not opened by being named.
+        // Naming a file that is not a program, such as a link to a database, does not grant access to it.
         let Some(file) = canonicalize_parent(&file).filter(|file| is_executable(file) == Some(true)) else {
             continue;
         };
@@ -70,14 +70,14 @@ pub(super) fn required_paths(program: &Path, path: &[PathBuf]) -> Vec<PathBuf> {
     needed
 }
 
-/// The folder in which a program is installed, if it lies in one of the usual form.
+/// The installation prefix of a program, if it has the usual layout.
 fn install_prefix(program: &Path) -> Option<&Path> {
     let folder = program.parent()?;
     let is_usual = matches!(folder.file_name()?.to_str()?, "bin" | "sbin" | "shims" | "libexec");
     folder.parent().filter(|_| is_usual)
 }
 
-/// The interpreter that a Python environment was made from.
+/// The base interpreter of a Python virtual environment.
 fn venv_base_interpreter(prefix: &Path) -> Option<PathBuf> {
     let settings = read_beginning(&prefix.join("pyvenv.cfg"), 4096)?;
     let home = settings.lines().find_map(|line| {
@@ -87,7 +87,7 @@ fn venv_base_interpreter(prefix: &Path) -> Option<PathBuf> {
     ["python3", "python"].map(|name| home.join(name)).into_iter().find(|it| is_executable(it) == Some(true))
 }
 
-/// The program that the first line of a script names.
+/// The interpreter in the shebang line of a script.
 fn script_interpreter(script: &Path, path: &[PathBuf]) -> Option<PathBuf> {
     let line = read_beginning(script, 512)?;
     let mut words = line.strip_prefix("#!")?.lines().next()?.split_whitespace();
@@ -99,9 +99,9 @@ fn script_interpreter(script: &Path, path: &[PathBuf]) -> Option<PathBuf> {
     find_program(name, Path::new("/"), path).ok()
 }
 
-#[expect(clippy::disallowed_methods, reason = "programs lie in no tree")]
+#[expect(clippy::disallowed_methods, reason = "programs are not part of a tree")]
 fn read_beginning(path: &Path, most: u64) -> Option<String> {
-    // A pipe would keep us waiting.
+    // Opening a pipe would block.
     fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut text = Vec::new();
     File::open(path).ok()?.take(most).read_to_end(&mut text).ok()?;

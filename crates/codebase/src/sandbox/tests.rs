@@ -1,4 +1,4 @@
-//! Real programs in the sandbox. What this machine does not offer is not tested, and a line says so.
+//! Runs real programs in the sandbox. Tests of unsupported features are skipped with a message.
 
 #![expect(clippy::disallowed_methods, reason = "tests make their own trees, and look at what is beside them")]
 
@@ -18,7 +18,7 @@ use tree::WorkBudget;
 use super::process::{Isolation, Namespaces};
 use super::{RunOutcome, detect_confinement, run_isolated};
 
-/// A repository, and beside it a folder that is none of its business.
+/// A repository, and next to it an unrelated folder.
 struct SandboxFixture {
     _place: TempDir,
     tree: PathBuf,
@@ -71,7 +71,7 @@ fn one_minute_budget() -> WorkBudget {
     WorkBudget::unlimited().with_timeout(Duration::from_mins(1))
 }
 
-/// The ways of keeping a program apart that work here: the best, and the one for machines that have no namespaces.
+/// The isolation modes that work here: the best one, and the one for machines without namespaces.
 fn available_isolations() -> Vec<Isolation> {
     let best = detect_confinement().isolation;
     let shared = Isolation { namespaces: Namespaces::Shared, ..best };

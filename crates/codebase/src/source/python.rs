@@ -1,4 +1,4 @@
-//! Python, through ruff's parser.
+//! Source facts of Python files, using ruff's parser.
 
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{
@@ -40,7 +40,6 @@ impl<'t> PythonVisitor<'t> {
         self.lines.line_at(at.to_usize())
     }
 
-    /// A type as it is written.
     fn type_text(&self, node: &impl Ranged) -> String {
         super::normalize_type(self.text.get(node.range().to_std_range()).unwrap_or_default())
     }
@@ -112,7 +111,7 @@ impl<'t> PythonVisitor<'t> {
         };
         self.source.functions.push(function);
         self.functions.push(self.source.functions.len() - 1);
-        // Defaults may call as well: `agent = Depends(get_agent)`.
+        // Defaults may contain calls: `agent = Depends(get_agent)`.
         self.visit_parameters(&def.parameters);
         def.body.iter().for_each(|statement| self.visit_stmt(statement));
         self.functions.pop();
@@ -138,7 +137,7 @@ impl<'t> PythonVisitor<'t> {
         };
         self.source.classes.push(class);
         self.classes.push(def.name.to_string());
-        // Methods of a class within a function belong to the class.
+        // Methods of a nested class belong to the class, not to the enclosing function.
         let functions = std::mem::take(&mut self.functions);
         def.body.iter().for_each(|statement| self.visit_stmt(statement));
         self.functions = functions;
@@ -162,7 +161,7 @@ impl<'t> PythonVisitor<'t> {
         self.source.bindings.push(CallBinding { name, callee, line, within });
     }
 
-    /// The function at work reads or writes this field of a request or an answer.
+    /// Records a request or response field of the current function.
     fn record_field(&mut self, field: &str, choose: fn(&mut SourceFunction) -> &mut Vec<String>) {
         self.source.add_field(self.functions.last().copied(), field, choose);
     }
@@ -191,7 +190,7 @@ impl<'t> PythonVisitor<'t> {
     }
 }
 
-/// Whether what stands behind a field is a default: `field(metadata=…)` and `Field(...)` are none.
+/// Whether the value assigned to a field is a default: `field(metadata=…)` and `Field(...)` are not.
 fn is_default_value(value: &Expr) -> bool {
     let Expr::Call(call) = value else { return !value.is_ellipsis_literal_expr() };
     let callee = dotted_name(&call.func).unwrap_or_default();
@@ -203,7 +202,7 @@ fn is_default_value(value: &Expr) -> bool {
     says_it || call.arguments.args.first().is_some_and(|first| !first.is_ellipsis_literal_expr())
 }
 
-/// Defaults by which a framework knows what to fill in.
+/// Defaults that mark a parameter as injected by a framework.
 fn is_injected(default: &Expr) -> bool {
     let Expr::Call(call) = default else { return false };
     let callee = dotted_name(&call.func).unwrap_or_default();
@@ -223,7 +222,7 @@ fn is_injected(default: &Expr) -> bool {
     )
 }
 
-/// Whether an answer is one that tells of an error.
+/// Whether a response reports an error.
 fn is_error_response(call: &ExprCall) -> bool {
     call.arguments.keywords.iter().any(|keyword| {
         let named =
@@ -233,7 +232,7 @@ fn is_error_response(call: &ExprCall) -> bool {
     })
 }
 
-/// Calls that make an answer of what they are given.
+/// Calls that build a response from their arguments.
 fn builds_response(callee: &str) -> bool {
     let name = callee.rsplit('.').next().unwrap_or(callee);
     matches!(name, "jsonify" | "JsonResponse" | "JSONResponse" | "ORJSONResponse" | "Response")
@@ -244,7 +243,7 @@ fn is_response_option(name: &str) -> bool {
     matches!(name, "status" | "status_code" | "headers" | "content" | "media_type" | "safe" | "mimetype")
 }
 
-/// Names under which the body of a request goes.
+/// Common names for a request body.
 fn is_request_body(name: &str) -> bool {
     let name = name.trim_end_matches("()");
     matches!(
@@ -261,7 +260,7 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
             Stmt::Import(import) => {
                 for alias in &import.names {
                     let module = alias.name.to_string();
-                    // `import a.b` binds `a`; what is called is `a.b.c`.
+                    // `import a.b` binds `a`, but calls are written as `a.b.c`.
                     let local = alias.asname.as_ref().map_or_else(|| module.clone(), ToString::to_string);
                     let line = self.line(alias.start());
                     self.source.imports.push(SourceImport { module, name: None, local, line });
@@ -345,7 +344,7 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
     }
 }
 
-/// A call that a file makes when it is the program, not when it is imported.
+/// Whether a top-level call indicates a program and not an importable module.
 fn is_run_call(expression: &Expr) -> bool {
     let Expr::Call(call) = expression else { return false };
     let callee = dotted_name(&call.func).unwrap_or_default();
@@ -385,8 +384,8 @@ fn call_argument(expression: &Expr) -> CallArgument {
     }
 }
 
-/// The method that `a | b` calls, and of what: this is how `LangChain` joins a prompt and a model. What a dictionary is
-/// joined with does the joining, since a dictionary knows only its like.
+/// The object and method that `a | b` calls: `LangChain` chains a prompt and a model this way. If the left
+/// side is a dictionary, the right side's reflected operator is called.
 fn pipe_call(operation: &ExprBinOp) -> Option<(&Expr, &'static str)> {
     let ExprBinOp { left, right, op, .. } = operation;
     match left.as_ref() {
@@ -396,12 +395,12 @@ fn pipe_call(operation: &ExprBinOp) -> Option<(&Expr, &'static str)> {
     }
 }
 
-/// `a.b().c` as text, if it is nothing else.
+/// `a.b().c` as text; `None` for other expressions.
 pub(crate) fn dotted_name(expression: &Expr) -> Option<String> {
     dotted_chain(expression, Vec::new())
 }
 
-/// The same with what stands behind it, last things first.
+/// Like [`dotted_name`], with the parts that follow the expression, in reverse order.
 fn dotted_chain<'e>(mut expression: &'e Expr, mut parts: Vec<&'e str>) -> Option<String> {
     loop {
         match expression {

@@ -1,4 +1,4 @@
-//! JavaScript and TypeScript, through oxc's parser.
+//! Source facts of JavaScript and TypeScript files, using oxc's parser.
 
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{
@@ -20,11 +20,10 @@ use super::{
     SourceLineIndex, SourceParameter, SourceParseError,
 };
 
-/// What a file of this name is written in.
 pub(crate) fn source_type(path: &str) -> SourceType {
     match path.rsplit('.').next() {
         Some("ts" | "mts" | "cts") => SourceType::ts(),
-        // `.js` may hold JSX, which oxc leaves off for it.
+        // `.js` files may contain JSX, which oxc does not enable for them.
         Some("js" | "cjs" | "mjs" | "jsx") => SourceType::jsx().with_unambiguous(true),
         _ => SourceType::tsx(),
     }
@@ -41,7 +40,7 @@ pub(super) fn parse(path: &str, text: &str) -> Result<ParsedSource, SourceParseE
     Ok(reader.source)
 }
 
-/// The script in a component file, at the lines where it stands.
+/// Parses the script of a component file, keeping its line numbers.
 pub(super) fn parse_embedded(path: &str, text: &str) -> Result<ParsedSource, SourceParseError> {
     let (start, end) = if path.ends_with(".astro") {
         let start = text.strip_prefix("---").map(|_| 3).ok_or(SourceParseError::Syntax)?;
@@ -61,7 +60,7 @@ struct ScriptVisitor<'t> {
     source: ParsedSource,
     functions: Vec<usize>,
     classes: Vec<String>,
-    /// The name that the next function gets, if it has none of its own.
+    /// The name for the next anonymous function.
     name: Option<(String, Span)>,
     decorators: Vec<CallSite>,
 }
@@ -121,7 +120,7 @@ impl<'t> ScriptVisitor<'t> {
         self.record_parameter_fields(&given.items);
     }
 
-    /// `@Body('message') message: string` of `NestJS`: a parameter that is a field of the request.
+    /// `NestJS`'s `@Body('message') message: string`: a parameter that is a request field.
     fn record_parameter_fields(&mut self, parameters: &[FormalParameter<'_>]) {
         for decorator in parameters
             .iter()
@@ -134,7 +133,7 @@ impl<'t> ScriptVisitor<'t> {
         }
     }
 
-    /// Whether an answer is one that tells of an error: `res.status(400).json(…)`, `json(…, { status: 500 })`.
+    /// Whether a response reports an error: `res.status(400).json(…)`, `json(…, { status: 500 })`.
     fn is_error_response(&self, span: Span) -> bool {
         let written = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
         ["status(4", "status(5", "status: 4", "status: 5", "code(4", "code(5"]
@@ -159,7 +158,7 @@ impl<'t> ScriptVisitor<'t> {
         }
     }
 
-    /// Visits arguments; a function that is written among them becomes one of the call's.
+    /// Visits arguments; an inline function becomes an argument of the call.
     fn visit_call_arguments(&mut self, mut site: CallSite, arguments: &[ArgumentNode<'_>]) {
         let at = self.source.calls.len();
         self.source.calls.push(CallSite::default());
@@ -351,7 +350,7 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
     fn visit_call_expression(&mut self, node: &CallExpression<'a>) {
         let site = self.call_site(&node.callee, node.span, &node.arguments);
         if let (true, Some(module)) = (site.callee == "require", site.first_string().map(str::to_owned)) {
-            // Bound ones were seen by their declaration; this is for those that are used on the spot.
+            // Bound imports were recorded at their declaration; this covers inline use.
             if !self.source.imports.iter().any(|import| import.module == module) {
                 self.record_import(&module, None, "", node.span);
             }
@@ -465,7 +464,7 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
     }
 }
 
-/// Names under which the body of a request goes: `req.body`, `await request.json()`, `ctx.request.body`.
+/// Common forms of a request body: `req.body`, `await request.json()`, `ctx.request.body`.
 fn is_request_body(name: &str) -> bool {
     let request = |name: &str| {
         matches!(name, "req" | "request" | "ctx.request" | "c.req" | "ctx.req" | "event.request" | "this.req")
@@ -473,7 +472,7 @@ fn is_request_body(name: &str) -> bool {
     name.strip_suffix(".body").is_some_and(request) || name.strip_suffix(".json()").is_some_and(request)
 }
 
-/// Calls that answer with the object they are given.
+/// Calls that send their argument as the response.
 fn sends_response(callee: &str) -> bool {
     let (object, method) = callee.rsplit_once('.').unwrap_or(("", callee));
     method == "json" && !object.is_empty() && !object.ends_with("req") && !object.ends_with("request")
@@ -481,7 +480,7 @@ fn sends_response(callee: &str) -> bool {
         || callee == "json"
 }
 
-/// What an object literal names.
+/// The entries of an object literal.
 fn object_entries(expression: &Expression<'_>) -> Vec<(String, CallArgument)> {
     let Expression::ObjectExpression(object) = expression.get_inner_expression() else { return Vec::new() };
     let pair = |property: &ObjectPropertyKind<'_>| match property {
@@ -527,7 +526,7 @@ fn required_module<'e>(expression: &'e Expression<'_>) -> Option<&'e str> {
     }
 }
 
-/// What is called to make this value.
+/// The callee that produces this value.
 fn called_name(expression: &Expression<'_>) -> Option<String> {
     match expression.get_inner_expression() {
         Expression::CallExpression(call) => dotted_name(&call.callee),
@@ -537,7 +536,7 @@ fn called_name(expression: &Expression<'_>) -> Option<String> {
     }
 }
 
-/// The names that a pattern binds; without defaults, which may be secret.
+/// The names that a pattern binds, without defaults, which may contain secrets.
 fn pattern_text(pattern: &BindingPattern<'_>) -> String {
     bound_name(pattern).unwrap_or_else(|| {
         let names: Vec<_> = pattern.get_binding_identifiers().iter().map(|id| id.name.to_string()).collect();
@@ -545,12 +544,12 @@ fn pattern_text(pattern: &BindingPattern<'_>) -> String {
     })
 }
 
-/// The name that a pattern binds, if it is only a name.
+/// The bound name, if the pattern is a plain identifier.
 fn bound_name(pattern: &BindingPattern<'_>) -> Option<String> {
     pattern.get_binding_identifier().map(|id| id.name.to_string())
 }
 
-/// `a.b().c` as text, if it is nothing else.
+/// `a.b().c` as text; `None` for other expressions.
 fn dotted_name(mut expression: &Expression<'_>) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     loop {

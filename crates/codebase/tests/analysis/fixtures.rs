@@ -1,6 +1,6 @@
-//! Small repositories as texts, each with what must be found in it.
+//! Small repositories as text files, each with the expected findings.
 //!
-//! The head of a fixture says what is expected (`# frameworks: fastapi`), `=== path` begins a file.
+//! The header of a fixture lists the expectations (`# frameworks: fastapi`), `=== path` begins a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use tree::WorkBudget;
 
 use crate::write_repository;
 
-/// What a head may say, besides the sentence on its first line.
+/// The keys of a header, besides the description on its first line.
 const HEADER_KEYS: &[&str] = &["frameworks", "managers", "entries", "risks", "version", "agents", "routes"];
 
 #[test]
@@ -26,7 +26,7 @@ fn every_fixture_matches_its_header() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// A rule without a fixture is a rule that was never tried.
+/// Every rule must have a fixture.
 #[test]
 fn every_framework_has_a_fixture_in_every_language() {
     let mut tried = BTreeSet::new();
@@ -42,7 +42,7 @@ fn every_framework_has_a_fixture_in_every_language() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Reading names alone finds the same frameworks and managers.
+/// A scan of names only finds the same frameworks and managers.
 #[test]
 fn detection_agrees_with_analysis() {
     let mut wrong = Vec::new();
@@ -62,7 +62,7 @@ fn detection_agrees_with_analysis() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The fixtures, each with the name of its file. An empty folder would let every test pass, so there is a floor.
+/// The fixtures with their file names. An empty folder would let every test pass, so a minimum is required.
 fn read_fixtures() -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let text = |entry: fs::DirEntry| {
@@ -73,7 +73,7 @@ fn read_fixtures() -> BTreeMap<String, String> {
     texts
 }
 
-/// What differs from the head of a fixture. A head that is absent says that there is nothing of the kind.
+/// The differences from the header of a fixture. An absent key means that nothing of that kind is expected.
 fn check_fixture(fixture: &str) -> Vec<String> {
     let (_folder, tree) = write_repository(fixture);
     let profile =
@@ -95,7 +95,7 @@ fn check_fixture(fixture: &str) -> Vec<String> {
     problems
 }
 
-/// Expectations of which there may be several: versions, agents, routes. What is found twice is found once too often.
+/// Repeatable expectations: versions, agents, routes. A duplicate finding is an error.
 fn compare_with_header(fixture: &str, profile: &Profile) -> Vec<String> {
     let versions =
         profile.frameworks.iter().filter_map(|f| Some(format!("{} {}", f.name, f.version.as_ref()?)));
@@ -118,7 +118,7 @@ fn compare_with_header(fixture: &str, profile: &Profile) -> Vec<String> {
     found.into_iter().filter_map(differs).collect()
 }
 
-/// A head that is misspelt would expect nothing.
+/// Rejects misspelt keys, which would otherwise expect nothing.
 fn unknown_headers(fixture: &str) -> impl Iterator<Item = String> {
     let lines = fixture.lines().take_while(|line| line.starts_with('#')).skip(1);
     let is_known = |line: &str| {
@@ -128,7 +128,7 @@ fn unknown_headers(fixture: &str) -> impl Iterator<Item = String> {
     lines.filter(move |line| !is_known(line)).map(|line| format!("`{line}` is no head"))
 }
 
-/// Evidence has to stand where it says: the file exists and has that line, and an anchor's pattern matches there.
+/// Evidence must be accurate: the file exists and has that line, and an anchor's pattern matches there.
 fn find_false_evidence(fixture: &str, profile: &Profile) -> Vec<String> {
     let text_of = |path: &str| {
         let files = fixture.split("\n=== ").skip(1).filter_map(|file| file.split_once('\n'));
@@ -151,7 +151,7 @@ fn find_false_evidence(fixture: &str, profile: &Profile) -> Vec<String> {
             wrong.push(format!("`{}` does not match in {}", anchor.pattern, anchor.path));
         }
     }
-    // An agent stands in the line that has its name; a handler may have none.
+    // The line of an agent contains its name; a handler may have no name.
     let agents = profile.agents.iter().map(|agent| (&agent.path, agent.line, &agent.name));
     let parts = profile.agents.iter().flat_map(|agent| &agent.functions);
     let parts = parts.map(|part| (&part.path, part.line, &part.name));

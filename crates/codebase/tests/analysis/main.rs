@@ -1,4 +1,4 @@
-//! Whole repositories: what is found in them, and what they cannot do.
+//! Analyses of whole repositories: expected findings, and robustness against malicious input.
 
 #![expect(clippy::unwrap_used, reason = "a test that fails should stop")]
 #![expect(clippy::disallowed_methods, reason = "tests prepare the folders that they analyse")]

@@ -1,4 +1,4 @@
-//! Repositories that mean harm, disks that fail, and clients that go away.
+//! Malicious repositories, failing disks, and cancelled analyses.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -34,7 +34,7 @@ fn analyze_tree(tree: &Tree) -> Profile {
     analyze(&AnalysisRequest::new(tree, ScanDepth::Contents), &WorkBudget::unlimited()).unwrap()
 }
 
-/// Everything that could come out of a profile, as one text.
+/// Everything in a profile as one string.
 fn debug_text(profile: &Profile) -> String {
     format!("{profile:?}")
 }
@@ -63,7 +63,7 @@ fn io_errors_are_reported_and_the_rest_is_analyzed() {
             assert!(!is_told && summarize_profile(&found) == whole, "{found:?}");
             break;
         }
-        // What is missing is missing for a reason that is given.
+        // Every omission is reported with a reason.
         assert!(
             is_told || summarize_profile(&found) == whole,
             "operation {n}: {:?} instead of {whole:?}",
@@ -165,7 +165,7 @@ fn engines_field_does_not_override_the_workspace_manager() {
     assert_eq!(managers, ["pnpm"]);
 }
 
-/// Files that take a simpler program minutes or gigabytes. None may take long; that they end at all is what counts.
+/// Files that would take a naive analyser minutes or gigabytes. Each must finish quickly.
 #[test]
 fn pathological_repositories_are_analyzed_in_time() {
     let mut poms =

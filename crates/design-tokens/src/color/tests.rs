@@ -8,8 +8,8 @@ fn nearest_hex(color: &Color) -> String {
     format_hex(color.to_srgb().map(to_byte))
 }
 
-/// Two colours, #3b82f6 and #b45309, in every space. The numbers come from a computation of its own, from the primaries,
-/// white points and transfer functions of CSS Color 4, and not from the crate that is tested here.
+/// Two colours, #3b82f6 and #b45309, in every space. The expected numbers were computed independently, from
+/// the primaries, white points and transfer functions of CSS Color 4.
 #[test]
 fn every_color_space_converts_to_srgb() {
     for (space, blue, brown) in [
@@ -39,7 +39,7 @@ fn every_color_space_converts_to_srgb() {
     }
 }
 
-/// White is white everywhere, and primaries that sRGB has too are where they should be.
+/// White maps to white in every space, and primaries within sRGB map to the expected values.
 #[test]
 fn known_colors_convert_exactly() {
     for (space, components, hex) in [
@@ -57,7 +57,7 @@ fn known_colors_convert_exactly() {
         (ColorSpace::Oklab, [0.627_96, 0.224_86, 0.125_85], "#ff0000"),
         (ColorSpace::Hsl, [120.0, 100.0, 25.0], "#008000"),
         (ColorSpace::Hwb, [0.0, 50.0, 50.0], "#808080"),
-        (ColorSpace::DisplayP3, [1.0, 0.0, 0.0], "#ff0000"), // Out of sRGB: cut off.
+        (ColorSpace::DisplayP3, [1.0, 0.0, 0.0], "#ff0000"), // Out of sRGB: clipped.
     ] {
         assert_eq!(nearest_hex(&color(space, components)), hex, "{} {components:?}", space.as_str());
     }
@@ -76,7 +76,7 @@ fn css_colors_round_trip() {
         ("color(display-p3 1 0.5 0)", "color(display-p3 1 0.5 0)"),
         ("color(srgb 0.1 0.2222 0.3333)", "color(srgb 0.1 0.2222 0.3333)"),
         ("lab(50 -20 30.5)", "lab(50 -20 30.5)"),
-        // What is out of range becomes what the format can say.
+        // Out-of-range values are clamped to the range of the format.
         ("hsl(380 50% 50%)", "hsl(20 50% 50%)"),
         ("hsl(-30 50% 50%)", "hsl(330 50% 50%)"),
         ("oklch(0.7 0.1 360)", "oklch(0.7 0.1 0)"),

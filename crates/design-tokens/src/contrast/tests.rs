@@ -10,8 +10,8 @@ fn known_contrast_ratios_are_computed() {
         ("#767676", "#fff", 4.542),
         ("#fff", "#0000ff", 8.592),
         ("#ff0000", "#ffffff", 3.998),
-        ("rgb(0 0 0 / 0.5)", "#fff", 3.976), // The same as #808080, nearly.
-        ("#000", "rgb(0 0 0 / 0)", 21.0),    // Nothing over white is white.
+        ("rgb(0 0 0 / 0.5)", "#fff", 3.976), // Nearly the same as #808080.
+        ("#000", "rgb(0 0 0 / 0)", 21.0),    // Fully transparent over white is white.
     ] {
         let (text, background) = (Color::from_css(text).unwrap(), Color::from_css(background).unwrap());
         let ratio = contrast_ratio(&text, &background);

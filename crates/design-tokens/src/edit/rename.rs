@@ -1,4 +1,4 @@
-//! Another path for a token or a group, and for every reference to it.
+//! Renames a token or group, and updates every reference to it.
 
 use super::{EditError, EditOutcome, check_path, check_reserved_names, locate_path};
 use crate::budget::CostBudget;
@@ -11,10 +11,10 @@ use crate::model::{TokenModel, is_descendant};
 use crate::resolve::{deprecation_reason, truncate_inherited};
 use crate::rewrite;
 
-/// Gives a token or a group another path and rewrites every reference to it.
+/// Moves a token or group to another path and rewrites every reference to it.
 ///
-/// The meaning stays: every token has the type and the value that it had, in every mode. Where that cannot be, nothing is
-/// changed. A token that had its type from a group that it leaves gets it written down.
+/// The meaning does not change: every token keeps its type and value in every mode, otherwise the rename is
+/// rejected. A token that leaves the group it inherited its type from gets an explicit one.
 pub fn rename_path(document: &TokenDocument, from: &str, to: &str) -> Result<EditOutcome, EditError> {
     check_reserved_names(from)?;
     check_path(to)?;
@@ -30,13 +30,13 @@ pub fn rename_path(document: &TokenDocument, from: &str, to: &str) -> Result<Edi
         reason: reason.to_owned(),
     };
     if is_descendant(to, from) {
-        return Err(refused("a thing cannot be moved into itself"));
+        return Err(refused("it cannot be moved into itself"));
     }
     locate_path(document.root(), to, &mut CostBudget::new(MAX_LOOKUP_EXTENDS))?;
     let model = TokenModel::new(document);
     let moves = PathMove { model: &model, from, to };
     if model.tokens().iter().any(|token| moves.move_token(token).is_none()) {
-        return Err(refused("groups inherit it through `$extends`, and it would leave what they extend"));
+        return Err(refused("other groups inherit it through `$extends` and would lose it"));
     }
     let mut changed = document.clone();
     let mut touched = Vec::new();
@@ -47,7 +47,7 @@ pub fn rename_path(document: &TokenDocument, from: &str, to: &str) -> Result<Edi
     let changed = TokenDocument::from_map(changed.into_root())?;
     if !preserves_meaning(&moves, &changed) {
         return Err(refused(
-            "other tokens would change, for what they refer to or inherit would be another thing",
+            "other tokens would change, because they would refer to or inherit something else",
         ));
     }
     touched.retain(|path| path != from && !is_descendant(path, from));
@@ -55,7 +55,7 @@ pub fn rename_path(document: &TokenDocument, from: &str, to: &str) -> Result<Edi
     Ok(EditOutcome { document: changed, touched })
 }
 
-/// Where things go.
+/// A move of everything under a path.
 struct PathMove<'a> {
     model: &'a TokenModel<'a>,
     from: &'a str,
@@ -63,7 +63,7 @@ struct PathMove<'a> {
 }
 
 impl PathMove<'_> {
-    /// The new path of anything that is written at a path.
+    /// The new path of anything written at a path.
     fn move_path(&self, path: &str) -> String {
         match path.strip_prefix(self.from) {
             Some(rest) if rest.is_empty() || rest.starts_with('.') => format!("{}{rest}", self.to),
@@ -71,13 +71,13 @@ impl PathMove<'_> {
         }
     }
 
-    /// The new path of a token. `None`: it is inherited, and what it is inherited from leaves the group.
+    /// The new path of a token. `None` if it is inherited and its original leaves the extended group.
     fn move_token(&self, token: &Token<'_>) -> Option<String> {
         let written = self.move_path(&token.origin);
         if token.path == token.origin {
             return Some(written);
         }
-        // Inherited: `heir.rest` is written as `group.rest`. Both may move.
+        // Inherited: `heir.rest` is written as `group.rest`, and both may move.
         let heir = strip_last_segments(&token.path, token.shared_suffix_len);
         let group = strip_last_segments(&token.origin, token.shared_suffix_len);
         let (group, heir) = (self.move_path(group), self.move_path(heir));
@@ -94,12 +94,12 @@ impl PathMove<'_> {
     }
 }
 
-/// A path without its last names.
+/// A path without its last segments.
 fn strip_last_segments(path: &str, names: usize) -> &str {
     path.rmatch_indices('.').nth(names.saturating_sub(1)).map_or("", |(at, _)| &path[..at])
 }
 
-/// Moves what stands at a path. Within its group it keeps its place.
+/// Moves the node at a path. It keeps its position if it stays in its group.
 fn move_node(root: &mut JsonMap, from: &str, to: &str) {
     let (old_group, old_name) = from.rsplit_once('.').unwrap_or(("", from));
     let (new_group, new_name) = to.rsplit_once('.').unwrap_or(("", to));
@@ -110,10 +110,10 @@ fn move_node(root: &mut JsonMap, from: &str, to: &str) {
     }
 }
 
-/// Writes down what tokens had from groups that they leave: types, and that they should not be used any more.
+/// Makes members explicit that tokens inherited from groups they leave: types and deprecation.
 fn keep_inherited(moves: &PathMove<'_>, changed: &mut TokenDocument) -> Result<(), EditError> {
     let mut lost: Vec<(String, &str, Json)> = Vec::new();
-    // A long reason in a group may become one in each of its tokens.
+    // A long reason on a group may be copied to each of its tokens.
     let mut bytes = 0;
     {
         let after = TokenModel::new(changed);
@@ -142,8 +142,8 @@ fn keep_inherited(moves: &PathMove<'_>, changed: &mut TokenDocument) -> Result<(
     Ok(())
 }
 
-/// Whether two should not be used any more for the same reason. Of a long one the length and the beginning are compared:
-/// thousands of tokens may have it from one group.
+/// Whether two tokens are deprecated for the same reason. For long reasons only length and beginning are
+/// compared, since thousands of tokens may inherit one from a group.
 fn has_same_reason(one: &Token<'_>, two: &Token<'_>) -> bool {
     fn comparable_reason(why: &str) -> (usize, &str) {
         (why.len(), truncate_inherited(why))
@@ -151,7 +151,7 @@ fn has_same_reason(one: &Token<'_>, two: &Token<'_>) -> bool {
     deprecation_reason(one).map(comparable_reason) == deprecation_reason(two).map(comparable_reason)
 }
 
-/// Whether every token is what it was, under its new path, in every mode.
+/// Whether every token is unchanged at its new path, in every mode.
 fn preserves_meaning(moves: &PathMove<'_>, after: &TokenDocument) -> bool {
     let (old, new) = (moves.model, &TokenModel::new(after));
     let place = |token: &Token<'_>| new.index().get(moves.new_path(&token.path).as_str()).copied();

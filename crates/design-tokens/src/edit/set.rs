@@ -1,4 +1,4 @@
-//! Tokens created and replaced.
+//! Creates tokens and replaces their values.
 
 use std::collections::HashSet;
 
@@ -15,13 +15,13 @@ use crate::model::TokenModel;
 use crate::reference::TokenReference;
 use crate::validate::{normalise_value, validate_with};
 
-/// Creates a token, or replaces its value. The document afterwards has no error that it had not before.
+/// Creates a token or replaces its value. The edit must not introduce errors.
 pub fn set_token(document: &TokenDocument, path: &str, new: &NewToken) -> Result<EditOutcome, EditError> {
     set_tokens(document, &[(path, new)])
 }
 
-/// Creates tokens or replaces their values, one after the other. They are judged together, so that they may refer to one
-/// another in any order.
+/// Creates tokens or replaces their values, in order. They are validated together, so they may refer to each
+/// other in any order.
 pub fn set_tokens(document: &TokenDocument, tokens: &[(&str, &NewToken)]) -> Result<EditOutcome, EditError> {
     let mut changed = document.clone();
     let mut means = SetBudget {
@@ -50,11 +50,11 @@ pub fn set_tokens(document: &TokenDocument, tokens: &[(&str, &NewToken)]) -> Res
     Ok(EditOutcome { document: changed, touched })
 }
 
-/// What all tokens that are set together may take.
+/// Budgets shared by all tokens that are set together.
 struct SetBudget {
-    /// Steps to where they belong.
+    /// Steps for looking up paths.
     steps: CostBudget,
-    /// Bytes of inherited tokens that are written down. A small document can inherit a large token very often.
+    /// Bytes of inherited tokens that are copied. A small document can inherit a large token many times.
     copied_bytes: CostBudget,
 }
 
@@ -81,7 +81,7 @@ fn write_token(
         PathLookup::Group => {
             return Err(EditError::WrongNodeType { path: path.to_owned(), found: "group", wanted: "token" });
         }
-        // One that is inherited is written down here, with all that it has.
+        // An inherited token is copied here with all its members.
         PathLookup::Token(token) if find_written(root, path).is_none() => Some(means.copy_inherited(token)?),
         _ => None,
     };
@@ -100,7 +100,7 @@ pub(super) fn fill_token(token: &mut JsonMap, new: &NewToken) {
     }
     if let Some(mode) = &new.mode {
         token.object_entry("$extensions").object_entry("mode").set(mode.as_str(), new.value.clone());
-        // A token that exists in one mode only has that value in the others too.
+        // A new token with a value for one mode gets the same base value.
         if !token.contains("$value") && !token.contains("$ref") {
             token.set("$value", new.value.clone());
         }
@@ -113,7 +113,7 @@ pub(super) fn fill_token(token: &mut JsonMap, new: &NewToken) {
     }
 }
 
-/// The types that tokens have after they were put where they belong.
+/// The types of the tokens once they are in place.
 fn resolve_kinds(
     changed: &TokenDocument,
     tokens: &[(&str, &NewToken)],
@@ -131,7 +131,7 @@ fn resolve_kinds(
     tokens.iter().map(kind).collect()
 }
 
-/// Writes what was put into a token as 2025.10 has it.
+/// Normalises new values to the 2025.10 format.
 pub(super) fn normalise_token(token: &mut JsonMap, new: &NewToken, kind: TokenKind) {
     let is_new = |value: &&mut Json| **value == new.value;
     if let Some(value) = token.get_mut("$value").filter(is_new) {
@@ -145,7 +145,7 @@ pub(super) fn normalise_token(token: &mut JsonMap, new: &NewToken, kind: TokenKi
     }
 }
 
-/// Refuses what brings errors, and what leaves a token that was set without a value.
+/// Rejects edits that introduce errors or leave a new token without a value.
 pub(super) fn check_edit(
     before: &TokenDocument,
     after: &TokenDocument,
@@ -160,16 +160,16 @@ pub(super) fn check_edit(
         without.extend(set_here.map(|(path, _)| *path).filter(|path| has_none(path)));
     };
     validate_with(after, &model, &mut |finding| has_errors |= finding.is_error(), &mut look);
-    // Rare: most documents have no error at all, and then what was there before need not be judged.
+    // Rare: most documents have no errors, and then the old document need not be validated.
     let mut findings = if has_errors { new_errors(before, after, &model, tokens) } else { Vec::new() };
     if findings.is_empty() {
-        let message = "it would have no value, for what it refers to has none; mend that first";
+        let message = "it would have no value, because its reference has none; fix that first";
         findings.extend(without.into_iter().map(|path| TokenFinding::error(path, message)));
     }
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 
-/// The errors of what was set, and those that were not there before.
+/// Errors of the tokens that were set, and errors that did not exist before.
 fn new_errors(
     before: &TokenDocument,
     after: &TokenDocument,

@@ -48,16 +48,16 @@ fn token_is_created_and_replaced() {
 #[test]
 fn invalid_token_is_rejected() {
     for (path, kind, value, expected) in [
-        ("n.x", None, Json::from("{n.nope}"), "{n.nope} is nowhere"),
-        ("n.one", None, Json::from("{n.two}"), "circle: n.one → n.two → n.one"),
-        ("n.x", Some(TokenKind::Color), Json::from("{n.one}"), "is a number, and here a color is needed"),
-        // Fine for the token itself, but not for what reads it as a number.
-        ("n.one", Some(TokenKind::Color), Json::from("#fff"), "is a color, and here a number is needed"),
-        ("n.x", None, Json::from("soon"), "is no number"),
+        ("n.x", None, Json::from("{n.nope}"), "{n.nope} does not exist"),
+        ("n.one", None, Json::from("{n.two}"), "cycle: n.one → n.two → n.one"),
+        ("n.x", Some(TokenKind::Color), Json::from("{n.one}"), "is a number, but a color is required"),
+        // Valid for the token itself, but not for its users, which expect a number.
+        ("n.one", Some(TokenKind::Color), Json::from("#fff"), "is a color, but a number is required"),
+        ("n.x", None, Json::from("soon"), "is not a valid number"),
         ("x", None, Json::number(1.0), "would have no type"),
-        ("n", None, Json::number(1.0), "`n` is a group, and here a token is needed"),
-        ("n.one.x", None, Json::number(1.0), "`n.one` is a token, and here a group is needed"),
-        ("n.$x", None, Json::number(1.0), "begins with `$`"),
+        ("n", None, Json::number(1.0), "`n` is a group, but a token is required"),
+        ("n.one.x", None, Json::number(1.0), "`n.one` is a token, but a group is required"),
+        ("n.$x", None, Json::number(1.0), "starts with `$`"),
         ("n..x", None, Json::number(1.0), "a name is empty"),
     ] {
         let new = NewToken { kind, value, mode: None, description: None };
@@ -66,7 +66,7 @@ fn invalid_token_is_rejected() {
     }
 }
 
-/// Sets tokens, given as `path mode value`, in a document of numbers, and gives the document or the error.
+/// Sets tokens, given as `path mode value`, in a document of numbers, and returns the document or the error.
 fn set_and_render(document: &str, changes: &[(&str, Option<&str>, &str)]) -> String {
     let new: Vec<_> = changes
         .iter()
@@ -89,7 +89,7 @@ fn set_and_render(document: &str, changes: &[(&str, Option<&str>, &str)]) -> Str
 #[test]
 fn set_tokens_writes_the_given_values() {
     for (document, changes, expected) in [
-        // One that is inherited keeps its usual value.
+        // An inherited token keeps its base value.
         (
             r#""n":{"a":{"$value":1,"$description":"x"}},"m":{"$extends":"{n}"}"#,
             vec![("m.a", Some("dark"), "9")],
@@ -98,21 +98,21 @@ fn set_tokens_writes_the_given_values() {
         (
             r#""n":{"a":{"$value":1}},"m":{"$extends":"{n}"}"#,
             vec![("m.a.x", None, "9")],
-            "`m.a` is a token, and here a group is needed",
+            "`m.a` is a token, but a group is required",
         ),
         (
             r#""n":{"a":{"b":{"$value":1}}},"m":{"$extends":"{n}"}"#,
             vec![("m.a", None, "9")],
-            "`m.a` is a group, and here a token is needed",
+            "`m.a` is a group, but a token is required",
         ),
-        // Nothing is put into what is a token by a pointer.
+        // A token by pointer cannot contain other tokens.
         (
             r##""b":{"$value":1},"c":{"$ref":"#/b"}"##,
             vec![("c.x", None, "9")],
-            "`c` is a token, and here a group is needed",
+            "`c` is a token, but a group is required",
         ),
         (r##""b":{"$value":1},"c":{"$ref":"#/b"}"##, vec![("c", None, "9")], r#""c":{"$value":9}"#),
-        // Old forms are renewed, and only what was set.
+        // Legacy forms are converted, but only in the values that were set.
         (
             r#""a":{"$value":"7"},"b":{"$value":1}"#,
             vec![("b", None, r#""2.5""#)],
@@ -123,37 +123,33 @@ fn set_tokens_writes_the_given_values() {
             vec![("b", Some("m"), r#""2""#)],
             r#""b":{"$value":"7","$extensions":{"mode":{"m":2}}}"#,
         ),
-        // Several are judged together, in any order.
+        // Several tokens are validated together, in any order.
         ("", vec![("a", None, r#""{b}""#), ("b", None, "1")], r#""a":{"$value":"{b}"},"b":{"$value":1}"#),
         (
             r#""a":{"$value":1}"#,
             vec![("b", None, r#""{a}""#), ("a", None, r#""{b}""#), ("c", None, "1")],
-            "the value of `a` is not usable: the references go in a circle: a → b → a",
+            "the value of `a` is invalid: the references form a cycle: a → b → a",
         ),
         (
             r#""a":{"$value":1},"b":{"$value":"{a}"}"#,
             vec![("c", None, "1"), ("a", None, r#""{d}""#)],
-            "the value of `a` is not usable: {d} is nowhere",
+            "the value of `a` is invalid: {d} does not exist",
         ),
-        // An alias of what has no value has none, wherever that is in the file.
-        (
-            r#""x":{"$value":"{y}"}"#,
-            vec![("a", None, r#""{x}""#)],
-            "`a` is not usable: it would have no value",
-        ),
+        // An alias of a token without a value has none either, wherever that is in the file.
+        (r#""x":{"$value":"{y}"}"#, vec![("a", None, r#""{x}""#)], "`a` is invalid: it would have no value"),
         (
             r#""b":{"x":{"$value":"{b.x}"}}"#,
             vec![("a", None, r#""{b.x}""#)],
-            "`a` is not usable: it would have no value",
+            "`a` is invalid: it would have no value",
         ),
         (
             r#""x":{"$value":"{y}"}"#,
             vec![("a", Some("m"), r#""{x}""#)],
-            "`a` is not usable: it would have no value",
+            "`a` is invalid: it would have no value",
         ),
-        // What is wrong elsewhere stays where it is.
+        // Errors elsewhere do not matter.
         (r#""a":{"$value":1},"a/b":{"$value":"x"}"#, vec![("a", None, "2")], r#""a":{"$value":2}"#),
-        (r#""a":{"$value":1}"#, vec![("a", Some(""), "2")], "a mode needs a name of 1 to 128 bytes"),
+        (r#""a":{"$value":1}"#, vec![("a", Some(""), "2")], "the name of a mode must have 1 to 128 bytes"),
     ] {
         let found = set_and_render(document, &changes);
         assert!(found.contains(expected), "{document} {changes:?}\n{found}\n{expected}");
@@ -170,13 +166,13 @@ fn many_tokens_are_set_in_one_call() {
     let edited =
         set_tokens(&document, &paths.iter().map(|path| (path.as_str(), &new)).collect::<Vec<_>>()).unwrap();
     assert_eq!(edited.touched.len(), 1_000);
-    // One by one it takes minutes.
+    // One at a time, this takes minutes.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 #[test]
 fn lookup_work_is_bounded() {
-    // To know what one group extends, those before it have to be known twice.
+    // Resolving a group requires resolving its predecessor twice.
     let mut text = r#""g0":{"a":{"b":{"t":{"$value":1}}}}"#.to_owned();
     for at in 1..30 {
         let before = format!(r#""$extends":"{{g{}.a.b}}""#, at - 1);
@@ -188,10 +184,10 @@ fn lookup_work_is_bounded() {
     let start = std::time::Instant::now();
     let error = set_tokens(&document, &paths.iter().map(|path| (path.as_str(), &new)).collect::<Vec<_>>())
         .unwrap_err();
-    // With a look at every beginning of every path it takes minutes.
+    // Looking up every prefix of every path would take minutes.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
     assert!(
-        error.to_string().contains("was not looked up: the groups extend one another too often"),
+        error.to_string().contains("was not looked up: its groups extend each other too often"),
         "{error}"
     );
 }
@@ -217,7 +213,7 @@ fn copies_of_inherited_tokens_are_bounded() {
 fn too_deep_paths_are_rejected() {
     let deep = |names: usize| vec!["n"; names].join(".");
     for (path, expected) in [
-        (deep(200_000), "it has 400000 bytes and may have 512"),
+        (deep(200_000), "it has 400000 bytes, but the limit is 512"),
         (deep(200), "nested more than 32 levels deep"),
     ] {
         for error in [
@@ -245,7 +241,7 @@ fn reserved_names_are_rejected_as_paths() {
     assert!(
         delete_path(&document, "s.$root", false).is_ok() && rename_path(&document, "s.$root", "s.x").is_ok()
     );
-    // Names that are wrong can be mended.
+    // Invalid names can be fixed.
     let wrong = parse(r#"{"a{":{"$type":"number","$value":1}}"#);
     assert!(rename_path(&wrong, "a{", "a").is_ok() && delete_path(&wrong, "a{", false).is_ok());
 }
@@ -296,12 +292,12 @@ fn required_or_missing_mode_value_is_not_deleted() {
             "b":{"$value":2,"$extensions":{"mode":{"dark":"{g.a}"}}},"h":{"$extends":"{g}"}}"#,
     );
     for (path, mode, expected) in [
-        ("g.a", "dim", "`g.a` has no value of its own for mode `dim`"),
-        ("g.a", "", "has no value of its own"),
-        ("g", "dark", "`g` is a group, and here a token is needed"),
-        ("h.a", "dark", "there is no token or group `h.a`"),
-        ("g.a.$extensions", "dark", "cannot be a path"),
-        ("g.a", "dark", "the references go in a circle"),
+        ("g.a", "dim", "`g.a` has no value for mode `dim`"),
+        ("g.a", "", "has no value for mode"),
+        ("g", "dark", "`g` is a group, but a token is required"),
+        ("h.a", "dark", "token or group `h.a` not found"),
+        ("g.a.$extensions", "dark", "is not a valid path"),
+        ("g.a", "dark", "the references form a cycle"),
     ] {
         let error = delete_mode_value(&document, path, mode, false).unwrap_err().to_string();
         assert!(error.contains(expected), "{path} {mode}: {error}");
@@ -330,7 +326,7 @@ fn renaming_rewrites_references() {
             vec!["k", "sum"],
             r##"{"n":{"$type":"number","one":{"$value":1},"two":{"$value":"{n.one}"}},"k":{"$extends":"{n}","three":{"$value":3}},"sum":{"$value":"{k.one}","$extensions":{"mode":{"big":"{n.two}"}}},"part":{"$type":"number","$value":{"$ref":"#/n/one/$value"}}}"##,
         ),
-        // It leaves the group that it had its type from, so the type is written down.
+        // It leaves the group it inherited its type from, so the type becomes explicit.
         (
             "m.three",
             "three",
@@ -347,7 +343,7 @@ fn renaming_rewrites_references() {
 #[test]
 fn renaming_keeps_inherited_members() {
     for (text, from, to, expected) in [
-        // What moves gets its type written down, and what refers to it has it from there.
+        // A moved token gets an explicit type, which its aliases inherit.
         (
             r#"{"g":{"$type":"number","a":{"$value":1}},"x":{"$value":"{g.a}"}}"#,
             "g.a",
@@ -366,7 +362,7 @@ fn renaming_keeps_inherited_members() {
             "old.a",
             r#"{"old":{"$deprecated":true,"b":{"$type":"number","$value":1},"a":{"$type":"number","$value":1,"$deprecated":false}}}"#,
         ),
-        // Whatever else refers to it follows.
+        // Other references are updated.
         (
             r##"{"a":{"$type":"number","$value":1},"b":{"$type":"number","$value":1,"$extensions":{"x":{"of":["{a}"],"at":{"$ref":"#/a/$value"}}}}}"##,
             "a",
@@ -395,11 +391,11 @@ fn long_deprecation_reasons_are_kept_within_limits() {
 #[test]
 fn renaming_that_changes_meaning_is_rejected() {
     for (from, to, expected) in [
-        ("nope", "x", "there is no token or group `nope`"),
-        ("n", "m", "`m` exists already"),
+        ("nope", "x", "token or group `nope` not found"),
+        ("n", "m", "`m` already exists"),
         ("n", "n.x", "cannot be moved into itself"),
         ("n.one", "sum.one", "`sum` is a token"),
-        ("n.one", "a{", "has a `{`"),
+        ("n.one", "a{", "contains `{`"),
         ("n.one", "one", "groups inherit it through `$extends`"),
     ] {
         let error = rename_path(&sample_document(), from, to).unwrap_err().to_string();

@@ -14,11 +14,11 @@ use crate::kind::TokenKind;
 use crate::model::TokenModel;
 use crate::value::TokenValue;
 
-/// The document as CSS custom properties.
+/// Exports the document as CSS custom properties.
 ///
-/// Aliases become `var()`. A typography becomes a `font` shorthand and a property for each part. A mode is a block for
-/// `[data-theme="…"]` with every token that is different there; `dark` and `light` also follow the system's setting while
-/// the page has no `data-theme`.
+/// Aliases become `var()`. A typography token becomes a `font` shorthand plus a property for each part. A
+/// mode becomes a block for `[data-theme="…"]` with every token that differs there; `dark` and `light` also
+/// follow the system setting while the page has no `data-theme`.
 pub fn css(document: &TokenDocument, options: &ExportOptions) -> ExportOutput {
     let model = TokenModel::new(document);
     let mut sheet = ExportModel::new(document, &model);
@@ -46,7 +46,7 @@ pub fn css(document: &TokenDocument, options: &ExportOptions) -> ExportOutput {
     paper.finish(sheet.findings.into_vec())
 }
 
-/// Names for the parts of every typography. Tokens have the first choice.
+/// Claims names for the parts of every typography token. Tokens are named first.
 pub(super) fn claim_typography_names(model: &ExportModel<'_, '_>, names: &mut NameTable) {
     for (at, _) in model.usable.iter().copied().filter(|(_, kind)| *kind == TokenKind::Typography) {
         let path = &model.model.tokens()[at].path;
@@ -57,7 +57,7 @@ pub(super) fn claim_typography_names(model: &ExportModel<'_, '_>, names: &mut Na
     }
 }
 
-/// A block for every mode.
+/// Writes a block for every mode.
 pub(super) fn write_mode_blocks(
     paper: &mut BoundedWriter,
     model: &mut ExportModel<'_, '_>,
@@ -91,19 +91,18 @@ pub(super) fn write_mode_blocks(
     }
 }
 
-/// What Tailwind puts into functions that know no spread: `drop-shadow()`, and `text-shadow` beside them.
+/// Namespaces that Tailwind uses for shadows without spread: `drop-shadow()` and `text-shadow`.
 const SPREADLESS_NAMESPACES: [&str; 2] = ["drop-shadow", "text-shadow"];
 
-/// Writes declarations.
 pub(super) struct DeclarationWriter<'a> {
     pub(super) names: &'a NameTable,
-    /// Whether a typography's own property is its font size and its family has none, as Tailwind wants it.
+    /// For Tailwind, the main property of a typography token is its font size, and its family is omitted.
     pub(super) for_tailwind: bool,
 }
 
 impl DeclarationWriter<'_> {
-    /// Whether a token is a shadow without spread, by the name that it has for Tailwind. It cannot name others, for they have
-    /// one.
+    /// Whether a token is a shadow without spread, judging by its Tailwind name. It cannot refer to other
+    /// shadows, because these have a spread.
     pub(super) fn is_spreadless_shadow(&self, path: &str) -> bool {
         self.for_tailwind
             && SPREADLESS_NAMESPACES.iter().any(|space| self.names.name(path).starts_with(space))
@@ -158,10 +157,10 @@ impl DeclarationWriter<'_> {
     }
 }
 
-/// Characters of a description in a comment. A group passes what it says on to all its tokens.
+/// Characters of a description in a comment. A group passes its deprecation reason on to all its tokens.
 const MAX_COMMENT_CHARS: usize = 200;
 
-/// The beginning of a text, as a comment.
+/// The beginning of a text, escaped for a comment.
 fn truncated_comment(text: &str) -> String {
     match text.char_indices().nth(MAX_COMMENT_CHARS) {
         Some((end, _)) => escape_comment(&text[..end]) + "…",
@@ -169,7 +168,7 @@ fn truncated_comment(text: &str) -> String {
     }
 }
 
-/// What a token is for, and whether it should still be used, as comments.
+/// The description and deprecation of a token as comments.
 pub(super) fn token_comments(token: &Token<'_>) -> Vec<String> {
     let description = token.map.get("$description").and_then(Json::as_str).map(truncated_comment);
     let deprecated = match token.deprecated {

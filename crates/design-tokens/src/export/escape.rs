@@ -1,4 +1,4 @@
-//! Texts that cannot leave their place.
+//! Escaping: strings that cannot break out of their context.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ pub(super) fn identifier(path: &str) -> String {
     if text.is_empty() { "token".to_owned() } else { text }
 }
 
-/// A string for CSS and SCSS, in quotes.
+/// A quoted string for CSS and SCSS.
 ///
-/// Whatever is not a letter, a digit or plainly harmless is written by its number: quotes, line ends, `\`, but also `<`
-/// (the sheet may stand in HTML) and `#` (`#{` runs code in SCSS).
+/// Everything except letters, digits and a few harmless characters is escaped by its code point: quotes, line
+/// breaks and `\`, but also `<` (the sheet may be embedded in HTML) and `#` (`#{` runs code in SCSS).
 pub(super) fn quote_string(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -24,7 +24,7 @@ pub(super) fn quote_string(text: &str) -> String {
         } else if decoded == '\0' {
             quoted.push('\u{fffd}');
         } else {
-            // The space ends the number, whatever follows.
+            // The space terminates the number, whatever follows.
             let _ = write!(quoted, "\\{:x} ", u32::from(decoded));
         }
     }
@@ -32,7 +32,7 @@ pub(super) fn quote_string(text: &str) -> String {
     quoted
 }
 
-/// A text for a comment: one line that cannot end it.
+/// A single line of text for a comment, which cannot end the comment.
 pub(super) fn escape_comment(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for decoded in text.chars() {
@@ -42,7 +42,7 @@ pub(super) fn escape_comment(text: &str) -> String {
             } else {
                 decoded
             };
-        // `*/` ends a comment, `/*` begins one where they nest, `</` ends a style element, `#{` runs code.
+        // `*/` ends a comment, `/*` starts one where they nest, `</` ends a style element, `#{` runs code.
         let split = matches!(
             (line.chars().last(), decoded),
             (Some('*'), '/') | (Some('/'), '*') | (Some('<'), '/' | '!') | (Some('#'), '{')
@@ -57,7 +57,7 @@ pub(super) fn escape_comment(text: &str) -> String {
     line.trim().to_owned()
 }
 
-/// Font families that are words of CSS and not names of fonts.
+/// Font families that are CSS keywords rather than font names.
 const GENERIC_FAMILIES: [&str; 14] = [
     "serif",
     "sans-serif",
@@ -75,7 +75,7 @@ const GENERIC_FAMILIES: [&str; 14] = [
     "BlinkMacSystemFont",
 ];
 
-/// A font name: a word of CSS as it is, any other in quotes.
+/// A font family: CSS keywords as they are, anything else quoted.
 pub(super) fn quote_font_family(name: &str) -> String {
     if GENERIC_FAMILIES.contains(&name) { name.to_owned() } else { quote_string(name) }
 }

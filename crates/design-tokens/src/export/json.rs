@@ -1,4 +1,4 @@
-//! JSON: the format itself, and final values by path.
+//! JSON exports: the DTCG format itself, and resolved values by path.
 
 use super::ExportOutput;
 use super::writer::BoundedWriter;
@@ -8,14 +8,15 @@ use crate::parse::parse_value;
 use crate::resolve::resolve;
 use crate::validate::normalise;
 
-/// The document in the format, with old forms brought up to date. If it would grow too large by that, it stays as it is.
+/// The document in the DTCG format, with legacy values normalised. Unchanged if normalising would make it too
+/// large.
 pub fn dtcg_json(document: &TokenDocument) -> ExportOutput {
     let renewed = normalise(document).within_limits();
     let text = renewed.map_or_else(|_| document.to_pretty_string(), |renewed| renewed.to_pretty_string());
     ExportOutput { text, findings: Vec::new() }
 }
 
-/// Every token by its path, with its type and its final value in a mode or in none.
+/// Every token by path, with its type and resolved value in a mode or without one.
 pub fn resolved_json(document: &TokenDocument, mode: Option<&str>) -> ExportOutput {
     let modes = if mode.is_none() { document.modes() } else { Vec::new() };
     let resolved = resolve(document, mode);
@@ -37,7 +38,7 @@ pub fn resolved_json(document: &TokenDocument, mode: Option<&str>) -> ExportOutp
         if let Some(why) = &token.deprecated {
             map.set("$deprecated", if why.is_empty() { Json::Bool(true) } else { why.as_str().into() });
         }
-        // With its lines and indents it is about twice as long.
+        // Line breaks and indentation roughly double its size.
         if paper.reserve(2 * map.encoded_len(), &token.path) {
             members.set(token.path.clone(), map);
         }

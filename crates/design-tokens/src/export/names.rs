@@ -1,17 +1,17 @@
-//! The names of tokens in an export. No two are the same.
+//! Unique names for tokens in an export.
 
 use std::collections::HashMap;
 
 use super::escape::identifier;
 
-/// The name of each token, by its path.
+/// Names of tokens, by path.
 ///
-/// The prefix is kept once and put before a name when it is asked for: it is the same for all, so it makes no two names
-/// meet.
+/// The prefix is stored once and prepended on lookup: it is the same for all names, so it cannot cause
+/// conflicts.
 #[derive(Debug, Default)]
 pub(super) struct NameTable {
     names: HashMap<String, String>,
-    /// The names that are taken, and the last number that was put behind each.
+    /// Taken names, each with the last number appended to it.
     taken: HashMap<String, usize>,
     prefix: String,
 }
@@ -22,9 +22,9 @@ impl NameTable {
         Self { prefix, ..Self::default() }
     }
 
-    /// Gives a path the wanted name, or the wanted name with a number if it is taken.
+    /// Assigns the wanted name to a path, with a number appended if it is taken.
     pub(super) fn claim(&mut self, path: &str, wanted: &str) {
-        // For Sass `-` and `_` are the same.
+        // Sass treats `-` and `_` as equal.
         let plain = |name: &str| name.replace('_', "-");
         let mut name = wanted.to_owned();
         if let Some(mut count) = self.taken.get(&plain(wanted)).copied() {
@@ -38,12 +38,12 @@ impl NameTable {
         self.names.insert(path.to_owned(), name);
     }
 
-    /// Gives a path the name that is made of it.
+    /// Assigns a name derived from the path.
     pub(super) fn claim_path(&mut self, path: &str) {
         self.claim(path, &identifier(path));
     }
 
-    /// The name of a path. A path without one gets what it would have got.
+    /// The name of a path. Falls back to the derived name.
     pub(super) fn name(&self, path: &str) -> String {
         match self.names.get(path) {
             Some(name) => format!("{}{name}", self.prefix),
@@ -51,7 +51,7 @@ impl NameTable {
         }
     }
 
-    /// The path by which a part of a token is known here. No token has it, for it has a brace.
+    /// Key for a part of a token. Cannot collide with a path, because of the brace.
     pub(super) fn part_key(path: &str, part: &str) -> String {
         format!("{path}{{{part}}}")
     }

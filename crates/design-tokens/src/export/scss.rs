@@ -12,9 +12,9 @@ use crate::document::TokenDocument;
 use crate::model::TokenModel;
 use crate::value::TokenValue;
 
-/// The document as SCSS: a variable for each token, `$tokens` with all of them by path, and for each mode a map
-/// `$tokens-<mode>` with those that are different there. Values are final. A typography is a map of its parts, for its
-/// `/` would be a division.
+/// Exports the document as SCSS: a variable for each token, a map `$tokens` with all of them by path, and for
+/// each mode a map `$tokens-<mode>` with the tokens that differ there. Values are resolved. A typography
+/// token is a map of its parts, because the `/` of a shorthand would be a division.
 pub fn scss(document: &TokenDocument, options: &ExportOptions) -> ExportOutput {
     let model = TokenModel::new(document);
     let mut sheet = ExportModel::new(document, &model);
@@ -72,7 +72,7 @@ pub fn scss(document: &TokenDocument, options: &ExportOptions) -> ExportOutput {
     paper.finish(sheet.findings.into_vec())
 }
 
-/// A variable's name may not begin with a digit.
+/// Variable names must not start with a digit.
 fn variable_name(path: &str) -> String {
     if path.is_empty() {
         return String::new();
@@ -86,7 +86,7 @@ fn variable_name(path: &str) -> String {
 }
 
 fn scss_value(value: &TokenValue) -> String {
-    // Final values have no references; should there be one, it is no value of SCSS.
+    // Resolved values contain no references; if one did, `null` is the closest SCSS value.
     let writer = CssValueWriter(&|_| "null".to_owned());
     match value {
         TokenValue::Typography(text) => {

@@ -12,36 +12,35 @@ use crate::value::{
     Dimension, Duration, GradientStop, LineHeight, Shadow, StrokeStyle, TokenValue, Typography, ValueOrRef,
 };
 
-/// The parts of a typography that get properties of their own.
+/// The parts of a typography token with separate properties.
 pub(super) const TYPOGRAPHY_PROPERTIES: [&str; 5] =
     ["font-family", "font-size", "font-weight", "letter-spacing", "line-height"];
 
-const INVALID_TOKEN_MESSAGE: &str = "the token is not exported: its type or value is wrong";
+const INVALID_TOKEN_MESSAGE: &str = "the token is not exported: its type or value is invalid";
 
-/// What a token says in a mode.
+/// The value of a token in a mode.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ExportValue {
-    /// The same as another token.
+    /// A reference to another token.
     Alias(String),
-    /// A value, perhaps with references in it.
+    /// A value, which may contain references.
     Value(TokenValue),
 }
 
-/// A token that is another in a mode.
+/// A token that differs in a mode.
 pub(super) struct ModeOverride {
     pub(super) at: usize,
     pub(super) value: ExportValue,
-    /// Its final value.
     pub(super) resolved: TokenValue,
-    /// Whether that is another value. If not, the same value comes from elsewhere.
+    /// Whether the resolved value differs. If not, only the reference does.
     pub(super) is_changed: bool,
 }
 
-/// The tokens of a document that can be exported, by their place in the model.
+/// The exportable tokens of a document.
 pub(super) struct ExportModel<'m, 'a> {
     pub(super) model: &'m TokenModel<'a>,
     pub(super) modes: Vec<String>,
-    /// The tokens that have a right value, with their types.
+    /// Indices and types of the tokens with a valid value.
     pub(super) usable: Vec<(usize, TokenKind)>,
     is_usable: Vec<bool>,
     resolver: ModeResolver<'m, 'a>,
@@ -67,7 +66,7 @@ impl<'m, 'a> ExportModel<'m, 'a> {
         Self { model, modes: document.modes(), usable, is_usable, resolver, findings }
     }
 
-    /// The final value of a token without a mode.
+    /// The resolved base value of a token.
     pub(super) fn resolved_value(&self, at: usize) -> Option<TokenValue> {
         parse_value(self.model.kinds[at]?, self.resolver.base.get(at)?)
     }
@@ -76,7 +75,7 @@ impl<'m, 'a> ExportModel<'m, 'a> {
         self.value_in_mode(&self.resolver.base, at, None)
     }
 
-    /// The tokens that say something else in a mode, or come to something else.
+    /// The tokens with another value or reference in a mode.
     pub(super) fn mode_overrides(&mut self, mode: &str) -> Vec<ModeOverride> {
         let findings = &mut self.findings;
         let values = self.resolver.resolve_mode(mode, &mut |finding| findings.push(finding.in_mode(mode)));
@@ -113,21 +112,21 @@ impl<'m, 'a> ExportModel<'m, 'a> {
         let value = reader.parse(kind, &inlined);
         let is_there = |path: &str| model.index().get(path).is_some_and(|at| self.is_usable[*at]);
         match value {
-            // A gradient in a gradient has no form in CSS; its stops have.
+            // CSS cannot nest gradients, so the stops are inlined.
             Some(TokenValue::Gradient(stops))
                 if stops.iter().any(|stop| matches!(stop, ValueOrRef::Ref(_))) =>
             {
                 literal()
             }
-            // What is not exported cannot be named.
+            // A token that is not exported cannot be referenced.
             _ if reader.uses.iter().any(|used| !is_there(&used.path)) => literal(),
-            // Where a type has no place for a name, as in the alpha of a colour, only the final value can be said.
+            // Where CSS allows no reference, as in the alpha of a colour, the resolved value is used.
             other => other.map(ExportValue::Value).or_else(literal),
         }
     }
 }
 
-/// Writes values. References are written by the function that it holds.
+/// Writes values. References are written by the given function.
 pub(super) struct CssValueWriter<'a>(pub(super) &'a dyn Fn(&str) -> String);
 
 impl CssValueWriter<'_> {
@@ -189,7 +188,7 @@ impl CssValueWriter<'_> {
         [offset_x, offset_y, blur].map(|length| self.part(length, dimension)).join(" ")
     }
 
-    /// Each of some shadows without its spread and side, for letters and outlines cannot have them.
+    /// Shadows without spread and inset, which text and filter shadows do not support.
     pub(super) fn spreadless_shadows(&self, shadows: &[ValueOrRef<Shadow>]) -> Vec<String> {
         let flat =
             |shadow: &Shadow| format!("{} {}", self.offsets(shadow), self.part(&shadow.color, Color::to_css));
@@ -205,7 +204,7 @@ impl CssValueWriter<'_> {
         format!("{color} {position}")
     }
 
-    /// The parts of a typography, as [`TYPOGRAPHY_PROPERTIES`] lists them.
+    /// The parts of a typography token, in the order of [`TYPOGRAPHY_PROPERTIES`].
     pub(super) fn typography_parts(&self, text: &Typography) -> [String; 5] {
         [
             self.part(&text.font_family, |names| self.family(names)),
@@ -235,6 +234,6 @@ fn bezier(curve: &[f64; 4]) -> String {
 fn stroke(style: &StrokeStyle) -> String {
     match style {
         StrokeStyle::Named(name) => (*name).to_owned(),
-        StrokeStyle::Dashed { .. } => "dashed".to_owned(), // The nearest that CSS has.
+        StrokeStyle::Dashed { .. } => "dashed".to_owned(), // The closest style in CSS.
     }
 }

@@ -1,4 +1,4 @@
-//! Tailwind CSS: a theme for version 4, and for version 3.
+//! Tailwind CSS themes for versions 4 and 3.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -17,8 +17,8 @@ use crate::kind::TokenKind;
 use crate::model::TokenModel;
 use crate::value::TokenValue;
 
-/// A namespace of Tailwind: its names in version 4 and in version 3 (empty: it has none there), the type it takes, and the
-/// words by which a path shows that it belongs there. With an empty word the type alone is enough.
+/// A Tailwind namespace: its names in versions 4 and 3 (empty if it does not exist there), its token type,
+/// and the words in a path that select it. An empty word matches every path.
 struct TailwindNamespace {
     v4: &'static str,
     v3: &'static str,
@@ -35,7 +35,7 @@ const fn namespace(
     TailwindNamespace { v4, v3, kind, words }
 }
 
-/// The first that fits is taken. Lengths that fit none are spacing.
+/// The first match is used. Lengths that match nothing else are spacing.
 const NAMESPACES: [TailwindNamespace; 19] = [
     namespace("radius", "borderRadius", TokenKind::Dimension, &RADIUS_WORDS),
     namespace("text", "fontSize", TokenKind::Dimension, &["text", "fontsize", "fontsizes", "textsize"]),
@@ -75,12 +75,13 @@ const NAMESPACES: [TailwindNamespace; 19] = [
 const RADIUS_WORDS: [&str; 5] = ["radius", "radii", "rounded", "borderradius", "cornerradius"];
 const FONT_WORDS: [&str; 6] = ["font", "fonts", "fontfamily", "fontfamilies", "family", ""];
 
-/// The namespaces whose own name means something: `rounded` and `shadow` without more, and what spacing is counted in.
+/// Namespaces whose bare name has a meaning: `rounded` and `shadow` without a suffix, and the unit of
+/// spacing.
 const BARE_NAMESPACES: [&str; 7] =
     ["spacing", "radius", "shadow", "inset-shadow", "drop-shadow", "text-shadow", "blur"];
 
-/// The namespace of a token, among those that a version has a name for, and its name there: none if it is the namespace
-/// itself.
+/// The namespace of a token in a version, and the token's name there. The name is `None` if the token is the
+/// namespace itself.
 fn find_namespace(
     path: &str,
     kind: TokenKind,
@@ -90,7 +91,7 @@ fn find_namespace(
     let names: Vec<_> = path.split('.').collect();
     let word = |name: &str| name.replace(['-', '_', ' '], "").to_lowercase();
     for space in NAMESPACES.iter().filter(|space| space.kind == kind && !called(space).is_empty()) {
-        // `font.size.sm` says it in two names, `fontSize.sm` in one.
+        // `font.size.sm` needs two names for it, `fontSize.sm` one.
         for count in [2, 1] {
             let Some((head, rest)) = names.split_at_checked(count) else { continue };
             let has_place = !rest.is_empty() || BARE_NAMESPACES.contains(&space.v4);
@@ -106,15 +107,16 @@ fn find_namespace(
     None
 }
 
-/// The namespace of a token in version 4. What Tailwind itself begins with `default-` is in none.
+/// The namespace of a token in version 4. Names with the prefix `default-`, which Tailwind reserves, get
+/// none.
 fn find_namespace_v4(path: &str, kind: TokenKind) -> Option<(&'static TailwindNamespace, Option<String>)> {
     if identifier(path).starts_with("default-") { None } else { find_namespace(path, kind, |space| space.v4) }
 }
 
-/// The shadows that say something else in a mode, and that Tailwind would not hear of.
+/// Shadows that differ in a mode without Tailwind noticing.
 ///
-/// It takes shadows apart when it builds, so what their properties are later it never sees. It leaves alone what is nothing
-/// but a `var()`.
+/// Tailwind splits shadows at build time, so it never sees later values of their properties. A plain `var()`
+/// is left alone.
 fn mode_dependent_shadows(document: &TokenDocument, model: &ExportModel<'_, '_>) -> HashSet<usize> {
     let mut moving = HashSet::new();
     let is_shadow = |at: usize| model.model.kinds[at] == Some(TokenKind::Shadow);
@@ -124,14 +126,14 @@ fn mode_dependent_shadows(document: &TokenDocument, model: &ExportModel<'_, '_>)
     let space = |at: usize| {
         find_namespace_v4(&model.model.tokens()[at].path, TokenKind::Shadow).map(|(space, _)| space.v4)
     };
-    // What a sheet tells of modes it tells once.
+    // A separate model, so that findings about modes are not reported twice.
     let mut other = ExportModel::new(document, model.model);
     for mode in &model.modes {
         let different = other.mode_overrides(mode).into_iter().filter(|one| is_shadow(one.at));
         for ModeOverride { at, value: said, .. } in different {
             let is_moving = match space(at) {
-                Some("drop-shadow") => false, // A filter is not taken apart.
-                Some("text-shadow") => true,  // It is written by its final value, whatever it refers to.
+                Some("drop-shadow") => false, // Filters are not split.
+                Some("text-shadow") => true,  // Written with its resolved value, even if it is a reference.
                 _ => other.value(at) != Some(said),
             };
             if is_moving {
@@ -142,13 +144,13 @@ fn mode_dependent_shadows(document: &TokenDocument, model: &ExportModel<'_, '_>)
     moving
 }
 
-/// The name of a shadow in the theme, if its value stands elsewhere.
+/// Key for the name of a shadow in the theme, if its value is declared elsewhere.
 fn theme_key(path: &str) -> String {
     NameTable::part_key(path, "theme")
 }
 
 fn names_v4(model: &ExportModel<'_, '_>, moving: &HashSet<usize>) -> NameTable {
-    // Tailwind's own namespaces are what makes the utilities; a prefix would hide the tokens from it.
+    // Utilities are generated from Tailwind's namespaces; a prefix would hide the tokens from it.
     let mut names = NameTable::new("");
     for (at, kind) in model.usable.iter().copied() {
         let path = &model.model.tokens()[at].path;
@@ -179,7 +181,7 @@ fn names_v4(model: &ExportModel<'_, '_>, moving: &HashSet<usize>) -> NameTable {
     names
 }
 
-/// What a token says in the theme.
+/// The value of a token in the theme.
 fn theme_value(
     model: &ExportModel<'_, '_>,
     block: &DeclarationWriter<'_>,
@@ -187,7 +189,7 @@ fn theme_value(
     kind: TokenKind,
 ) -> Option<ExportValue> {
     let path = &model.model.tokens()[at].path;
-    // A media query and a container query know no properties.
+    // Media and container queries cannot use custom properties.
     let is_query = find_namespace_v4(path, kind)
         .is_some_and(|(space, _)| ["breakpoint", "container"].contains(&space.v4));
     if is_query || block.is_spreadless_shadow(path) {
@@ -197,10 +199,10 @@ fn theme_value(
     }
 }
 
-/// The document as a theme for Tailwind 4: `@theme` with its namespaces, and a block for each mode.
+/// Exports a theme for Tailwind 4: `@theme` with its namespaces, and a block for each mode.
 ///
-/// Where Tailwind has no namespace for a type, the token is a property under its own name. A shadow that is another in a
-/// mode is a `var()` in the theme, and its value stands in `:root`. There is no prefix.
+/// If Tailwind has no namespace for a type, the token keeps its own name. A shadow that differs in a mode is
+/// a `var()` in the theme, with its value in `:root`. A prefix is not supported.
 pub fn tailwind_v4(document: &TokenDocument, options: &ExportOptions) -> ExportOutput {
     let model = TokenModel::new(document);
     let mut sheet = ExportModel::new(document, &model);
@@ -239,7 +241,7 @@ pub fn tailwind_v4(document: &TokenDocument, options: &ExportOptions) -> ExportO
     paper.finish(sheet.findings.into_vec()).warn_if_prefix_ignored(options)
 }
 
-/// The document as `theme.extend` for Tailwind 3, in JSON. Values are final and of no mode.
+/// Exports `theme.extend` for Tailwind 3 as JSON. Values are resolved, without modes.
 pub fn tailwind_v3(document: &TokenDocument) -> ExportOutput {
     let model = TokenModel::new(document);
     let mut sheet = ExportModel::new(document, &model);
@@ -252,13 +254,13 @@ pub fn tailwind_v3(document: &TokenDocument) -> ExportOutput {
         }
         let path = &sheet.model.tokens()[at].path;
         let Some((space, name)) = find_namespace(path, kind, |space| space.v3) else {
-            let message = format!("the token is not exported: Tailwind 3 has no place for a {kind}");
+            let message = format!("the token is not exported: Tailwind 3 does not support type {kind}");
             sheet.findings.push(TokenFinding::warning(&**path, message));
             continue;
         };
         let Some(value) = sheet.resolved_value(at) else { continue };
         let json = to_v3_json(space, &value);
-        // Names are unique in their namespace.
+        // Names are unique per namespace.
         names.claim(path, &format!("{}-{}", space.v3, name.as_deref().unwrap_or("DEFAULT")));
         let name = names.name(path).split_off(space.v3.len() + 1);
         if paper.reserve(json.to_string().len() + name.len(), path) {
@@ -270,7 +272,7 @@ pub fn tailwind_v3(document: &TokenDocument) -> ExportOutput {
     paper.finish(sheet.findings.into_vec()).warn_if_modes_ignored(&sheet.modes)
 }
 
-/// A value as the configuration of version 3 has it.
+/// A value for the configuration of version 3.
 fn to_v3_json(space: &TailwindNamespace, value: &TokenValue) -> Json {
     let writer = CssValueWriter(&|_| String::new());
     match value {
@@ -291,8 +293,8 @@ fn to_v3_json(space: &TailwindNamespace, value: &TokenValue) -> Json {
     }
 }
 
-/// A colour that utilities such as `bg-brand/50` can make translucent. Version 3 finds the place for that in `#`, `rgb` and
-/// `hsl` itself; elsewhere it has to be shown.
+/// A colour that utilities such as `bg-brand/50` can make translucent. Version 3 handles `#`, `rgb` and `hsl`
+/// itself; other notations need a placeholder.
 fn with_alpha_placeholder(color: &Color) -> String {
     let text = color.to_css();
     let is_known = ["#", "rgb", "hsl"].iter().any(|known| text.starts_with(known));

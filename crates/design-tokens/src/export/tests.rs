@@ -5,7 +5,7 @@ fn parse(text: &str) -> TokenDocument {
     TokenDocument::parse(text).unwrap()
 }
 
-/// One token of every type, aliases, a mode, and what needs a remark.
+/// A token of every type, aliases, a mode, and tokens with findings.
 const ALL_TYPES_DOCUMENT: &str = r##"{
   "color": { "$type": "color",
     "brand": { "$root": { "$value": { "colorSpace": "srgb", "components": [0, 0.4, 0.8], "hex": "#0066cc" }, "$description": "Ours." },
@@ -86,7 +86,7 @@ fn hostile_texts_are_escaped() {
     insta::assert_snapshot!("hostile.scss", scss(&document, &ExportOptions::default()).text);
 }
 
-/// Exports and gives the lines of the text, trimmed, and what was told.
+/// Exports a document. Returns the trimmed lines of the text, and the findings.
 fn text_and_finding_lines(exported: &ExportOutput) -> Vec<String> {
     let text = exported.text.lines().map(|line| line.trim().trim_end_matches(['{', ';']).trim().to_owned());
     text.filter(|line| !["", "}"].contains(&line.as_str()))
@@ -114,8 +114,8 @@ fn mode_blocks_contain_every_override() {
                 ":root",
                 "--a: 1",
                 "--b: 1",
-                "error: b: {nope} is nowhere in the document; correct the path or add the token (in mode `x`)",
-                "error: a: the token is not exported: its type or value is wrong (in mode `x`)",
+                "error: b: {nope} does not exist in the document; correct the path or add the token (in mode `x`)",
+                "error: a: the token is not exported: its type or value is invalid (in mode `x`)",
             ],
         ),
         (
@@ -126,7 +126,7 @@ fn mode_blocks_contain_every_override() {
                 "--a: 1px",
                 "--e: 1px solid #00aaff",
                 "--c: #00aaff",
-                "error: b: the token is not exported: its type or value is wrong",
+                "error: b: the token is not exported: its type or value is invalid",
             ],
         ),
         (
@@ -171,8 +171,11 @@ fn tailwind_reports_dropped_tokens() {
         r##"{"colors":{"a-b":"#000001","a-b-2":"#000002","a-b-3":"#000003"},"screens":{"md":"40rem","wide":"40rem"}}"##
     );
     let told: Vec<_> = exported.findings.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["warning: line: the token is not exported: Tailwind 3 has no place for a strokeStyle"]);
-    // A media query knows no properties.
+    assert_eq!(
+        told,
+        ["warning: line: the token is not exported: Tailwind 3 does not support type strokeStyle"]
+    );
+    // Media queries cannot use custom properties.
     assert!(tailwind_v4(&parse(text), &ExportOptions::default()).text.contains("--breakpoint-md: 40rem;"));
 }
 
@@ -195,7 +198,7 @@ fn long_prefix_is_truncated_with_warning() {
         assert!(exported.text.len() < 50_000, "{}", exported.text.len());
         assert!(exported.text.contains(&name), "{}", &exported.text[..200]);
         let told: Vec<_> = exported.findings.iter().map(ToString::to_string).collect();
-        assert!(matches!(told.as_slice(), [one] if one.contains("has 1000000 bytes and may have 64")));
+        assert!(matches!(told.as_slice(), [one] if one.contains("has 1000000 bytes, but the limit is 64")));
     }
     let longest = ExportOptions { prefix: "p".repeat(MAX_PREFIX_BYTES), omit_comments: true };
     assert_eq!(css(&document, &longest).findings, []);
@@ -250,7 +253,7 @@ fn tailwind_namespaces_are_used() {
         ("shadow", "shadow", shadow, &*format!("--shadow: {cast}"), &*format!(r#"{{"DEFAULT":"{cast}"}}"#)),
         ("boxShadow.x", "shadow", shadow, &*format!("--shadow-x: {cast}"), &*format!(r#"{{"x":"{cast}"}}"#)),
         ("inset-shadow.x", "shadow", shadow, &*format!("--inset-shadow-x: {cast}"), "boxShadow"),
-        // Neither letters nor filters have a shadow with a spread.
+        // Text and filter shadows have no spread.
         ("textShadow.x", "shadow", shadow, &*format!("--text-shadow-x: {flat};"), "boxShadow"),
         (
             "drop.shadow.x",
@@ -291,11 +294,11 @@ fn mode_dependent_shadows_become_variables_in_tailwind() {
             "@theme",
             "--shadow-card: var(--shadow-card-value-2)",
             "--shadow-all: var(--shadow-card-value-2)",
-            // Colours it leaves as they are, so this one follows them.
+            // Tailwind leaves colours alone, so this one follows them.
             "--shadow-ink: 0px 1px 2px 0px var(--color-ink)",
             "--shadow-card-value: 0px 1px 2px 0px #00000c",
             "--text-shadow-t: var(--text-shadow-t-value)",
-            // These it reads later.
+            // Tailwind does not split these.
             "--drop-shadow-d: 0px 1px 2px #00000a",
             "--color-ink: #000001",
             ":root",
@@ -343,8 +346,8 @@ fn unsupported_features_are_reported() {
     let document =
         parse(r#"{"a":{"$type":"number","$value":1,"$extensions":{"mode":{"dim":2,"dark":3}}},"color":{}}"#);
     let options = ExportOptions { prefix: "acme".to_owned(), omit_comments: false };
-    let prefix = "warning: this format has no prefix: `acme` is left out; css and scss have one";
-    let modes = "warning: this format has no modes: all values are those without one; left out is what is different in dim, dark";
+    let prefix = "warning: this format has no prefix, so `acme` is ignored; use css or scss for one";
+    let modes = "warning: this format has no modes: only base values are exported, without the overrides for dim, dark";
     for (name, exported, expected) in [
         ("css", css(&document, &options), vec![]),
         ("scss", scss(&document, &options), vec![]),
@@ -353,7 +356,7 @@ fn unsupported_features_are_reported() {
             "tailwind-v3",
             tailwind_v3(&document).warn_if_prefix_ignored(&options),
             vec![
-                "warning: a: the token is not exported: Tailwind 3 has no place for a number",
+                "warning: a: the token is not exported: Tailwind 3 does not support type number",
                 modes,
                 prefix,
             ],

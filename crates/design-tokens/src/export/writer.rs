@@ -1,15 +1,15 @@
-//! The text of an export, which is not longer than it may be.
+//! The text of an export, limited in size.
 
 use super::ExportOutput;
 use crate::budget::CostBudget;
 use crate::finding::{TokenFinding, excerpt};
 use crate::limits::MAX_EXPORT_BYTES;
 
-/// A text that takes pieces while there is room for them.
+/// A text that accepts pieces as long as there is room.
 pub(super) struct BoundedWriter {
     pub(super) text: String,
     budget: CostBudget,
-    /// The first that found no room.
+    /// The first token or mode that did not fit.
     truncated_at: Option<String>,
 }
 
@@ -18,7 +18,7 @@ impl BoundedWriter {
         Self { text: String::new(), budget: CostBudget::new(MAX_EXPORT_BYTES), truncated_at: None }
     }
 
-    /// Whether there is room for so many bytes about a token or a mode. If not, there is none for all that follow.
+    /// Reserves bytes for a token or mode. Once that fails, everything that follows is dropped as well.
     pub(super) fn reserve(&mut self, bytes: usize, about: &str) -> bool {
         if self.truncated_at.is_none() && self.budget.spend(bytes).is_none() {
             self.truncated_at = Some(excerpt(about).into_owned());
@@ -26,23 +26,23 @@ impl BoundedWriter {
         self.truncated_at.is_none()
     }
 
-    /// Whether nothing more has room. Whoever asks first need not make what would be thrown away.
+    /// Whether the text is full, so that callers can skip work that would be dropped.
     pub(super) const fn is_full(&self) -> bool {
         self.truncated_at.is_some()
     }
 
-    /// Adds a piece about a token or a mode, if there is room.
+    /// Appends a piece for a token or mode, if there is room.
     pub(super) fn append(&mut self, piece: &str, about: &str) {
         if self.reserve(piece.len(), about) {
             self.text.push_str(piece);
         }
     }
 
-    /// What came out, with what was found on the way.
+    /// The output, with its findings.
     pub(super) fn finish(self, mut findings: Vec<TokenFinding>) -> ExportOutput {
         if let Some(about) = self.truncated_at {
             let message = format!(
-                "the export may have {MAX_EXPORT_BYTES} bytes; it lacks `{about}` and all that follows"
+                "the export exceeds {MAX_EXPORT_BYTES} bytes; `{about}` and everything after it are missing"
             );
             findings.push(TokenFinding::error("", message));
         }

@@ -1,36 +1,31 @@
-//! What a value of CSS consists of.
+//! The components of a CSS value.
 
 use super::tokenizer::{CssToken, SpannedToken};
 
 /// A part of a value between spaces and commas.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum CssComponent {
-    /// A word.
     Word(String),
-    /// A string.
     Text(String),
-    /// A plain number.
     Number(f64),
-    /// A percentage.
     Percent(f64),
     /// A number with a unit.
     Dimension(f64, String),
-    /// `var(--x)`: the name without its dashes, and what counts if there is no such property.
+    /// `var(--x)`: the name without its dashes, and the fallback.
     Var(String, Vec<CssComponent>),
-    /// Another function: its name, its arguments, its text.
+    /// Another function: its name, arguments and source text.
     Function(String, Vec<CssComponent>, String),
     /// `#0af`, with the `#`.
     Hash(String),
     /// `,`
     Comma,
-    /// `/` and whatever else has no meaning here.
+    /// `/` and anything else without a meaning here.
     Other,
 }
 
-/// Functions in functions that are followed; more is no value that anybody wrote.
+/// Maximum nesting of functions; no sensible value has more.
 const MAX_FUNCTION_NESTING: usize = 16;
 
-/// The parts of a value.
 pub(super) fn parse_components(tokens: &[SpannedToken], source: &str) -> Vec<CssComponent> {
     parse_nested(tokens, source, 0)
 }
@@ -79,7 +74,7 @@ fn parse_function(name: &str, arguments: Vec<CssComponent>, text: &str) -> CssCo
     }
 }
 
-/// The place of the bracket that closes what was opened before `from`, or the end.
+/// The index of the bracket that closes the one opened before `from`, or the end.
 pub(super) fn find_closing(tokens: &[SpannedToken], from: usize) -> usize {
     let mut open = 1_usize;
     for (at, spanned) in tokens.iter().enumerate().skip(from) {

@@ -1,4 +1,4 @@
-//! Custom properties of a stylesheet as tokens.
+//! Imports the custom properties of a stylesheet as tokens.
 
 mod scope;
 
@@ -15,15 +15,15 @@ use crate::finding::{FindingCollector, TokenFinding, excerpt};
 use crate::json::JsonMap;
 use crate::limits::{MAX_DOCUMENT_BYTES, MAX_MODES, MAX_TOKENS};
 
-/// Takes the custom properties of a stylesheet.
+/// Imports the custom properties of a stylesheet.
 ///
-/// What stands in `:root`, `html`, `:host` or `@theme` is the value without a mode. `[data-theme="dark"]`, `.dark`,
-/// `.theme-dark` and `@media (prefers-color-scheme: dark)` are the mode `dark`, also where they stand in `:root` as `&.dark`,
-/// and so is the second part of `light-dark()`; other names likewise. Other classes and attributes are modes for the properties that have a value without
-/// a mode, or for all if none has one. `var(--x)` is an alias. Everything else, and every value that no type has, is left out
-/// and told.
+/// Properties in `:root`, `html`, `:host` or `@theme` are base values. `[data-theme="dark"]`, `.dark`,
+/// `.theme-dark` and `@media (prefers-color-scheme: dark)` set the mode `dark`, even if nested in `:root` as
+/// `&.dark`, and so does the second argument of `light-dark()`; the same applies to other names. Other
+/// classes and attributes are modes for properties with a base value, or for all properties if none has one.
+/// `var(--x)` is an alias. Everything else, and every value that fits no type, is omitted and reported.
 ///
-/// There may be no token in it; [`stylesheet`](super::stylesheet) refuses that.
+/// The result may contain no tokens, which [`stylesheet`](super::stylesheet) rejects.
 pub fn css_allow_empty(text: &str) -> Result<ImportedDocument, ParseError> {
     if text.len() > MAX_DOCUMENT_BYTES {
         return Err(ParseError::TooLarge { bytes: text.len() });
@@ -34,7 +34,7 @@ pub fn css_allow_empty(text: &str) -> Result<ImportedDocument, ParseError> {
     if sheet.properties.len() > MAX_TOKENS { Err(ParseError::TooManyTokens) } else { sheet.into_document() }
 }
 
-/// A property and what it was given, without a mode and in modes, which are numbers here.
+/// A property with its values. Modes are indices here.
 struct CustomProperty<'a> {
     name: &'a str,
     values: Vec<(Option<usize>, &'a [SpannedToken])>,
@@ -45,13 +45,13 @@ impl<'a> CustomProperty<'a> {
         self.base_index().map(|at| self.values[at].1)
     }
 
-    /// Which of its values is the one without a mode.
+    /// The index of the base value.
     fn base_index(&self) -> Option<usize> {
         self.values.iter().position(|(mode, _)| mode.is_none())
     }
 
-    /// Whether it can be a token, by what could be read of it. What it is without a mode is what a token is first of all;
-    /// a mode stands in for that only where nothing is said of it.
+    /// Whether it can be a token, given the values that could be read. The base value is required; a value
+    /// for a mode replaces it only if none was declared.
     fn has_value(&self, read: &[Option<PropertyValue>]) -> bool {
         match self.base_index() {
             Some(base) => read[base].is_some(),
@@ -65,31 +65,32 @@ struct StylesheetImporter<'a> {
     text: &'a str,
     properties: Vec<CustomProperty<'a>>,
     index: HashMap<&'a str, usize>,
-    /// Where the value of a property in a mode is.
+    /// Index of the value of a property in a mode.
     value_index: HashMap<(usize, Option<usize>), usize>,
     modes: Vec<CssMode>,
     modes_index: HashMap<String, usize>,
     findings: FindingCollector,
 }
 
-/// Blocks in blocks that are followed.
+/// Maximum nesting of rules.
 const MAX_RULE_NESTING: usize = 32;
-/// What is said of a property whose value in a mode could be a token.
-const NO_BASE_MESSAGE: &str = "what it is in modes is left out too, for a token needs a value without a mode";
-/// Why something is left out that stands where tokens cannot be.
+/// Reported if only the base value of a property is unusable.
+const NO_BASE_MESSAGE: &str = "its values for modes are omitted too, because a token needs a base value";
+/// Reported for properties in a scope that tokens cannot represent.
 const SCOPED_PROPERTY_MESSAGE: &str =
-    "it is set for some elements only, which tokens cannot say; it is left out";
+    "omitted: it is only set for some elements, which tokens cannot represent";
 
 impl<'a> StylesheetImporter<'a> {
-    /// Reads rules, and declarations between them.
+    /// Parses rules, and declarations between them.
     fn parse_rules(&mut self, tokens: &'a [SpannedToken], place: &CssScope, depth: usize) {
         let mut at = 0;
-        // A block may have many declarations; its modes are looked up for the first of them.
+        // A block may have many declarations; its modes are looked up only once.
         let mut modes: Option<Vec<usize>> = None;
         while at < tokens.len() {
             let start = at;
             let declares = parse_declaration_name(&tokens[start..]);
-            // A rule ends with its block, a declaration with `;`. A property may hold a block.
+            // A rule ends with its block, a declaration with `;`. The value of a property may contain a
+            // block.
             while let Some(token) = tokens.get(at).map(|token| &token.token) {
                 at = match token {
                     CssToken::Delim(';') => break,
@@ -149,10 +150,10 @@ impl<'a> StylesheetImporter<'a> {
             values.push((mode, value));
             values.len() - 1
         });
-        values[place].1 = value; // The last one counts, as in CSS.
+        values[place].1 = value; // The last one wins, as in CSS.
     }
 
-    /// Makes two values of `light-dark()`. What a rule says of a mode counts more than what a value without one says of it.
+    /// Splits `light-dark()` into two values. A rule for a mode takes precedence over the second argument.
     fn split_light_dark(&mut self) {
         for at in 0..self.properties.len() {
             let Some((light, dark)) = self.properties[at].base_value().and_then(light_dark_arguments) else {
@@ -166,7 +167,7 @@ impl<'a> StylesheetImporter<'a> {
         }
     }
 
-    /// Leaves out what no mode is, and what there are too many modes for.
+    /// Drops values for selectors that are not modes, and for modes beyond the limit.
     fn prune_modes(&mut self) {
         let mut used = HashSet::new();
         let mut too_many = HashSet::new();
@@ -176,7 +177,7 @@ impl<'a> StylesheetImporter<'a> {
             let before = property.values.len();
             property.values.retain(|(mode, value)| {
                 let Some(mode) = *mode else { return true };
-                // Where it says the same there is nothing to say.
+                // A value equal to the base value is redundant.
                 (self.modes[mode].is_certain || base.is_some() || !has_base)
                     && base.is_none_or(|base| !has_same_tokens(base, value))
             });
@@ -198,10 +199,8 @@ impl<'a> StylesheetImporter<'a> {
             });
         }
         if !too_many.is_empty() {
-            let message = format!(
-                "there may be {MAX_MODES} modes; what is set for {} more is left out",
-                too_many.len()
-            );
+            let message =
+                format!("the limit is {MAX_MODES} modes; values for {} more are omitted", too_many.len());
             self.findings.push(TokenFinding::warning("", message));
         }
         self.properties.retain(|property| !property.values.is_empty());
@@ -214,7 +213,7 @@ impl<'a> StylesheetImporter<'a> {
         let declared = self.properties.iter().map(|property| property.name).collect();
         let has_path = |property: &CustomProperty<'_>| known.contains_key(property.name);
         for property in self.properties.iter().filter(|property| !has_path(property)) {
-            let message = "its name is too long for a token; it is left out";
+            let message = "omitted: its name is too long for a token";
             self.findings.push(TokenFinding::warning(format!("--{}", excerpt(property.name)), message));
         }
         self.properties.retain(has_path);
@@ -233,7 +232,7 @@ impl<'a> StylesheetImporter<'a> {
         Ok(ImportedDocument { document, findings: findings.into_vec() })
     }
 
-    /// What every property holds. One that refers to one that is left out is left out, too.
+    /// Reads the value of every property. A property that refers to an omitted one is omitted as well.
     fn read_values(
         &mut self,
         mut known: HashMap<&'a str, String>,
@@ -264,7 +263,7 @@ impl<'a> StylesheetImporter<'a> {
             for (at, nth) in todo.drain(..) {
                 let property = &self.properties[at];
                 if !known.contains_key(property.name) {
-                    continue; // It was left out since.
+                    continue; // Omitted in the meantime.
                 }
                 let value = property.values[nth].1;
                 let shapes = PropertyReader {
@@ -283,7 +282,7 @@ impl<'a> StylesheetImporter<'a> {
                         read[at][nth] = None;
                         let shown = excerpt(source_text(value, self.text));
                         self.findings
-                            .push(TokenFinding::warning(name, format!("`{shown}` is left out: {why}")));
+                            .push(TokenFinding::warning(name, format!("`{shown}` is omitted: {why}")));
                         gone.push(at);
                     }
                 }
@@ -304,7 +303,7 @@ impl<'a> StylesheetImporter<'a> {
         read
     }
 
-    /// A token of what a property holds. One that has values for modes alone has the first of them without a mode too.
+    /// Builds a token from a property. If it only has values for modes, the first one is also its base value.
     fn build_token(
         &self,
         property: &CustomProperty<'_>,
@@ -328,7 +327,7 @@ impl<'a> StylesheetImporter<'a> {
     }
 }
 
-/// The name, without its dashes, of a custom property that is declared, and where its value begins.
+/// The name of a declared custom property without its dashes, and the index of its value.
 fn parse_declaration_name(tokens: &[SpannedToken]) -> Option<(&str, usize)> {
     let mut solid = tokens.iter().enumerate().filter(|(_, token)| token.token != CssToken::Space);
     let CssToken::Ident(name) = &solid.next()?.1.token else { return None };
@@ -337,7 +336,7 @@ fn parse_declaration_name(tokens: &[SpannedToken]) -> Option<(&str, usize)> {
     (token.token == CssToken::Delim(':')).then_some((name, colon + 1))
 }
 
-/// A value without `!important`, which says nothing about it.
+/// A value without `!important`, which is not part of it.
 fn strip_important(value: &[SpannedToken]) -> &[SpannedToken] {
     let value = trim_whitespace(value);
     let is_important =
@@ -351,7 +350,7 @@ fn strip_important(value: &[SpannedToken]) -> &[SpannedToken] {
     }
 }
 
-/// The two values of `light-dark()`.
+/// The two arguments of `light-dark()`.
 fn light_dark_arguments(value: &[SpannedToken]) -> Option<(&[SpannedToken], &[SpannedToken])> {
     let (first, rest) = value.split_first()?;
     let CssToken::Function(name) = &first.token else { return None };
@@ -373,7 +372,7 @@ fn is_line_style(value: Option<&[SpannedToken]>) -> bool {
     matches!(value, Some([SpannedToken { token: CssToken::Ident(word), .. }]) if parse_line_style(word).is_some())
 }
 
-/// A value as it is written.
+/// The source text of a value.
 fn source_text<'a>(value: &[SpannedToken], text: &'a str) -> &'a str {
     match (value.first(), value.last()) {
         (Some(first), Some(last)) => &text[first.start..last.end],

@@ -1,4 +1,4 @@
-//! Values of CSS as values of tokens, typed by their shape.
+//! CSS values as token values, typed by their shape.
 
 mod gradient;
 
@@ -16,7 +16,7 @@ use crate::value::{
     Transition, ValueOrRef,
 };
 
-/// The curves that CSS has names for.
+/// The named curves of CSS.
 const NAMED_CURVES: [(&str, [f64; 4]); 5] = [
     ("linear", [0.0, 0.0, 1.0, 1.0]),
     ("ease", [0.25, 0.1, 0.25, 1.0]),
@@ -24,15 +24,14 @@ const NAMED_CURVES: [(&str, [f64; 4]); 5] = [
     ("ease-out", [0.0, 0.0, 0.58, 1.0]),
     ("ease-in-out", [0.42, 0.0, 0.58, 1.0]),
 ];
-/// Words in names that say that a bare 0 is a length.
+/// Words in names for which a bare 0 is a length.
 const LENGTH_WORDS: [&str; 8] = ["space", "spacing", "radius", "size", "gap", "width", "height", "tracking"];
 
-/// What a property holds.
+/// The value of a property.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PropertyValue {
-    /// The same as another property.
+    /// A reference to another property.
     Alias(String),
-    /// A value.
     Value(TokenValue),
 }
 
@@ -49,7 +48,7 @@ impl PropertyValue {
     }
 }
 
-/// The value that a text is in CSS, if there is no other property in it. Its name helps where shapes are alike.
+/// Parses a CSS value without references. The name helps to tell ambiguous shapes apart.
 pub(super) fn parse_css_value(text: &str, name: &str) -> Option<TokenValue> {
     if text.contains("var(") {
         return None;
@@ -63,16 +62,16 @@ pub(super) fn parse_css_value(text: &str, name: &str) -> Option<TokenValue> {
     }
 }
 
-/// Words that fonts may be called by in CSS where no font is installed.
+/// Generic font names of CSS.
 const GENERIC_FONTS: [&str; 8] =
     ["serif", "sans-serif", "monospace", "cursive", "fantasy", "system-ui", "ui-sans-serif", "ui-monospace"];
-/// Words that are no fonts, whatever the name of the property. The last four say when a font is shown (`font-display`).
+/// Keywords that are never fonts. The last four are values of `font-display`.
 const NON_FONT_KEYWORDS: [&str; 13] = [
     "auto", "inherit", "initial", "italic", "none", "normal", "oblique", "revert", "unset", "block", "swap",
     "fallback", "optional",
 ];
-/// Words in names that say that it is about fonts, but none of them. `display` is not here: many call their font for large
-/// titles so.
+/// Words in names that relate to fonts, but not to font families. `display` is missing on purpose: many
+/// design systems use it for the font of large titles.
 const NON_FAMILY_WORDS: [&str; 11] = [
     "size",
     "weight",
@@ -86,23 +85,23 @@ const NON_FAMILY_WORDS: [&str; 11] = [
     "synthesis",
     "optical",
 ];
-/// What is said of a gradient that had a direction.
-const DIRECTION_DROPPED_MESSAGE: &str = "its direction is left out, for gradients of design tokens have none";
+/// Reported for a gradient with a direction.
+const DIRECTION_DROPPED_MESSAGE: &str =
+    "its direction is dropped, because gradients of design tokens have none";
 
-/// Reads the value of a property.
 pub(super) struct PropertyReader<'a> {
-    /// The paths of all properties that are there.
+    /// Paths of all remaining properties.
     pub(super) paths: &'a HashMap<&'a str, String>,
-    /// The properties that the sheet has, also those that can be no tokens.
+    /// All properties in the stylesheet, including those that cannot be tokens.
     pub(super) declared: &'a HashSet<&'a str>,
-    /// The name of this one.
+    /// The name of this property.
     pub(super) name: &'a str,
-    /// The properties that hold the style of a line.
+    /// Properties whose value is a line style.
     pub(super) line_style_properties: &'a HashSet<&'a str>,
 }
 
 impl PropertyReader<'_> {
-    /// What the property holds and what was lost on the way, or why it cannot be a token.
+    /// Reads the value, with a note about what was lost, or returns why it cannot be a token.
     pub(super) fn read(
         &self,
         items: &[CssComponent],
@@ -114,11 +113,11 @@ impl PropertyReader<'_> {
             [CssComponent::Var(name, _)] => PropertyValue::Alias(self.token_path(name)),
             [CssComponent::Dimension(_, unit)] if !["px", "rem", "ms", "s"].contains(&unit.as_str()) => {
                 return Err(format!(
-                    "design tokens have no unit `{}`, only px, rem, ms and s",
+                    "design tokens do not support the unit `{}`, only px, rem, ms and s",
                     excerpt(unit)
                 ));
             }
-            [CssComponent::Percent(_)] => return Err("design tokens have no percentages".to_owned()),
+            [CssComponent::Percent(_)] => return Err("design tokens do not support percentages".to_owned()),
             [one] => PropertyValue::Value(self.read_single(one).ok_or_else(unknown_shape_message)?),
             several => PropertyValue::Value(self.read_list(several).ok_or_else(unknown_shape_message)?),
         };
@@ -127,8 +126,8 @@ impl PropertyReader<'_> {
         Ok((held, (is_gradient && items.iter().any(is_directed)).then_some(DIRECTION_DROPPED_MESSAGE)))
     }
 
-    /// The items with those that count instead of properties that are not there. What is there and was left out has a value,
-    /// which nothing can stand in for.
+    /// Replaces references to undeclared properties by their fallback. A declared but omitted property has a
+    /// value, so its fallback does not apply.
     fn substitute_fallbacks(&self, items: &[CssComponent]) -> Result<Vec<CssComponent>, String> {
         let mut settled = Vec::with_capacity(items.len());
         for item in items {
@@ -136,15 +135,15 @@ impl PropertyReader<'_> {
                 CssComponent::Var(name, fallback) if !self.paths.contains_key(name.as_str()) => {
                     let name_shown = excerpt(name);
                     if self.declared.contains(name.as_str()) {
-                        return Err(format!("it refers to `--{name_shown}`, which is left out"));
+                        return Err(format!("it refers to `--{name_shown}`, which is omitted"));
                     }
                     if fallback.is_empty() {
-                        return Err(format!("it refers to `--{name_shown}`, which is not here"));
+                        return Err(format!("it refers to `--{name_shown}`, which is not declared"));
                     }
                     settled.extend(self.substitute_fallbacks(fallback)?);
                 }
                 CssComponent::Function(name, arguments, text) => {
-                    // Nothing is taken from the direction of a gradient, so nothing has to be known of what it names.
+                    // The direction of a gradient is dropped, so references in it need not be resolved.
                     let first = arguments.split(is_comma).next().filter(|part| is_direction(part));
                     let (direction, rest) = arguments.split_at(first.map_or(0, <[CssComponent]>::len));
                     let arguments = [direction, &self.substitute_fallbacks(rest)?].concat();
@@ -156,7 +155,7 @@ impl PropertyReader<'_> {
         Ok(settled)
     }
 
-    /// The path of a property that is there.
+    /// The path of a remaining property.
     fn token_path(&self, name: &str) -> String {
         self.paths.get(name).cloned().unwrap_or_default()
     }
@@ -219,8 +218,8 @@ impl PropertyReader<'_> {
         }
     }
 
-    /// Names of fonts: where the name of the property says so, or the last of them is one that everybody has. Most words
-    /// and texts are something else.
+    /// Font names, if the name of the property suggests it or the last one is generic. Most other words and
+    /// strings are something else.
     fn fonts(&self, items: &[CssComponent]) -> Option<TokenValue> {
         let is_generic =
             matches!(items.last(), Some(CssComponent::Word(last)) if GENERIC_FONTS.contains(&last.as_str()));
@@ -293,7 +292,7 @@ impl PropertyReader<'_> {
         let shadows: Option<Vec<_>> =
             items.split(|item| *item == CssComponent::Comma).map(|items| self.shadow(items)).collect();
         let shadows = shadows?;
-        // Only references: that could be a list of anything.
+        // Only references: this could be a list of anything.
         shadows
             .iter()
             .any(|shadow| matches!(shadow, ValueOrRef::Literal(_)))
@@ -335,7 +334,7 @@ fn is_comma(item: &CssComponent) -> bool {
 }
 
 fn unknown_shape_message() -> String {
-    "it has the shape of no type of token".to_owned()
+    "it matches no token type".to_owned()
 }
 
 fn parse_color(item: &CssComponent) -> Option<Color> {

@@ -1,5 +1,5 @@
-//! Files from before the format was settled, and files of tools that add to it: `value` without `$`, other types, values
-//! as CSS, what a build leaves beside a token, several sets in one file.
+//! Files that predate the format or extend it: `value` without `$`, other types, CSS values, build output in
+//! tokens, several sets in one file.
 
 mod sets;
 #[cfg(test)]
@@ -14,7 +14,7 @@ use crate::json::{Json, JsonMap};
 use crate::kind::TokenKind;
 use crate::reference::TokenReference;
 
-/// The file in the words of the format, and what had to be changed for that.
+/// The file converted to the format, and findings about the conversion.
 pub(super) fn convert_legacy(root: &JsonMap) -> Option<(JsonMap, Vec<TokenFinding>)> {
     let mut root = root.clone();
     let mut renewal = LegacyConverter::default();
@@ -26,19 +26,19 @@ pub(super) fn convert_legacy(root: &JsonMap) -> Option<(JsonMap, Vec<TokenFindin
     let mut findings = Vec::new();
     if let Some((merged, has_modes)) = sets::merge_sets(&root) {
         root = merged;
-        let themes = if has_modes { ", and its themes made modes" } else { "" };
-        let message = format!("the sets of Tokens Studio were put together in their order{themes}");
+        let themes = if has_modes { ", and its themes were converted to modes" } else { "" };
+        let message = format!("the sets of Tokens Studio were merged in their order{themes}");
         findings.push(TokenFinding::warning("", message));
     }
     findings.extend(renewal.findings());
     (!findings.is_empty()).then_some((root, findings))
 }
 
-/// What is said of colours that Tokens Studio would change once more.
-const MODIFY_IGNORED_MESSAGE: &str = "tokens are changed by `modify` of Tokens Studio (lighten, darken, mix, alpha), which is not done \
-                        here; they have the value from before it";
+/// Reported for colours with a `modify` of Tokens Studio.
+const MODIFY_IGNORED_MESSAGE: &str = "tokens have a `modify` of Tokens Studio (lighten, darken, mix, alpha), which is not applied; they \
+                        keep their unmodified value";
 
-/// How much had to be changed.
+/// Counts of conversions.
 #[derive(Default)]
 struct LegacyConverter {
     undollared: usize,
@@ -53,12 +53,12 @@ struct LegacyConverter {
 impl LegacyConverter {
     fn findings(&self) -> impl Iterator<Item = TokenFinding> {
         [
-            (self.undollared, "tokens had `value` instead of `$value`; they were renewed"),
-            (self.foreign_types, "types were those of another tool; they were renewed"),
-            (self.css_values, "values were written as CSS or by other names; they were renewed"),
-            (self.untyped, "tokens had no type; they got the one that their values have"),
-            (self.build_outputs, "tokens carried what a build adds; it was put into their `$extensions`"),
-            (self.unitless, "tokens had lengths without a unit; they are in px now"),
+            (self.undollared, "tokens had `value` instead of `$value`; converted"),
+            (self.foreign_types, "types were specific to another tool; converted"),
+            (self.css_values, "values were written as CSS or with other names; converted"),
+            (self.untyped, "tokens had no type; inferred from their values"),
+            (self.build_outputs, "tokens contained build output; moved to their `$extensions`"),
+            (self.unitless, "tokens had lengths without a unit; px is assumed"),
             (self.modified, MODIFY_IGNORED_MESSAGE),
         ]
         .into_iter()
@@ -92,7 +92,7 @@ impl LegacyConverter {
         }
     }
 
-    /// Renews the type of a token or group. Says whether it was that of another tool.
+    /// Converts the type of a token or group. Returns whether it was specific to another tool.
     fn convert_type(&mut self, map: &mut JsonMap) -> bool {
         let Some(new) = map.get("$type").and_then(Json::as_str).and_then(values::convert_type_name) else {
             return false;
@@ -108,7 +108,7 @@ impl LegacyConverter {
     fn convert_value(&mut self, token: &mut JsonMap, path: &str, from: LegacyOrigin) {
         let Some(value) = token.get("$value").cloned() else { return };
         if value.as_str().is_some_and(|text| text.contains('{')) {
-            return; // An alias has the type of what it names.
+            return; // An alias has the type of its target.
         }
         let Some(kind) = token.get("$type").and_then(Json::as_str) else {
             let found = values::infer_value(path, &value).filter(|_| from.is_legacy);
@@ -147,33 +147,34 @@ impl LegacyConverter {
     }
 }
 
-/// What a token was before it was renewed.
+/// The form of a token before conversion.
 #[derive(Clone, Copy)]
 struct LegacyOrigin {
     /// It had `value` without `$`.
     is_legacy: bool,
-    /// That, or a type of another tool.
+    /// Legacy, or with a type of another tool.
     is_foreign: bool,
 }
 
-/// Whether Tokens Studio would change the value of a token once more.
+/// Whether Tokens Studio would modify the value of a token.
 fn has_modify(token: &JsonMap) -> bool {
     let studio =
         token.get("$extensions").and_then(|more| more.as_object()?.get("studio.tokens")?.as_object());
     studio.is_some_and(|studio| studio.contains("modify"))
 }
 
-/// Whether an object is a token as Style Dictionary and Tokens Studio wrote them.
+/// Whether an object is a token in the form of Style Dictionary or Tokens Studio.
 fn is_legacy_token(map: &JsonMap) -> bool {
     let Some(value) = map.get("value").filter(|_| !is_token(map)) else { return false };
     let is_typed = map.get("type").is_some_and(|kind| kind.as_str().is_some());
-    // A group may have a token `value`; that one is an object with a value of its own. So is a measure, but with a unit.
+    // A group may contain a token named `value`, which is an object with its own value. A dimension also is,
+    // but has a unit.
     value.as_object().is_none_or(|value| {
         is_typed && !is_token(value) && (!value.contains("value") || value.contains("unit"))
     })
 }
 
-/// Whether a token carries what Style Dictionary writes beside it.
+/// Whether a token contains build output of Style Dictionary.
 fn has_build_output(token: &JsonMap) -> bool {
     let is_text = |name| token.get(name).is_some_and(|value| value.as_str().is_some());
     let is_list = |name| token.get(name).is_some_and(|value| value.as_array().is_some());
@@ -190,7 +191,7 @@ fn rename_members(token: &mut JsonMap) {
     }
 }
 
-/// Keeps what else a token carries out of the way: it would be taken for tokens inside it.
+/// Moves other members to the extensions; otherwise they would be read as nested tokens.
 fn move_to_extensions(token: &mut JsonMap) {
     let others = token.extract_if(|name| !name.starts_with('$'));
     if !others.is_empty() {
@@ -201,12 +202,12 @@ fn move_to_extensions(token: &mut JsonMap) {
     }
 }
 
-/// Where what the format has no word for is kept.
+/// Where members are kept that the format does not define.
 fn origin_extensions(token: &mut JsonMap) -> &mut JsonMap {
     token.object_entry("$extensions").object_entry("origin")
 }
 
-/// Style Dictionary once wanted `{a.b.value}` where the format has `{a.b}`.
+/// Older Style Dictionary files use `{a.b.value}` for `{a.b}`.
 fn shorten_references(map: &mut JsonMap, root: &JsonMap) {
     for (_, value) in map.iter_mut().filter(|(name, _)| *name != "$extensions") {
         shorten_references_in(value, root);

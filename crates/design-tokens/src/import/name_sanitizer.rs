@@ -1,4 +1,4 @@
-//! Names with what the format keeps for references: `{`, `}` and `.`.
+//! Replaces characters in names that are reserved for references: `{`, `}` and `.`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,12 +6,12 @@ use crate::document::join_path;
 use crate::json::{Json, JsonMap};
 use crate::rewrite;
 
-/// Replaces in names what no name may have, and lets references follow. Says how many names that were.
+/// Replaces reserved characters in names and updates references. Returns the number of changed names.
 pub(super) fn sanitize_names(root: &mut JsonMap) -> usize {
     let mut moves = NameReplacements::default();
     moves.sanitize_group(root, "", "");
     if moves.count > 0 {
-        // A path that others really have is theirs.
+        // An unchanged path takes precedence.
         let new =
             |path: &str| moves.new_paths.get(path).filter(|_| !moves.unchanged_paths.contains(path)).cloned();
         rewrite::rewrite_group(root, "", &new, &mut Vec::new());
@@ -19,7 +19,7 @@ pub(super) fn sanitize_names(root: &mut JsonMap) -> usize {
     moves.count
 }
 
-/// Where tokens and groups go, by their paths as references name them.
+/// New paths of tokens and groups, by their old paths.
 #[derive(Default)]
 struct NameReplacements {
     new_paths: HashMap<String, String>,

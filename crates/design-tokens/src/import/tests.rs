@@ -2,7 +2,7 @@ use super::*;
 use crate::export::{self, ExportOptions};
 use crate::{limits, resolve, starter_document};
 
-/// Imports the properties of a `:root` and gives `path type value` for each, and then what was told.
+/// Imports the properties of a `:root`. Returns `path type value` for each, followed by the findings.
 fn check_import(css_text: &str, expected: &[&str]) {
     let imported = css_allow_empty(css_text).unwrap();
     let resolved = |mode: Option<&str>| {
@@ -52,25 +52,25 @@ fn value_types_are_inferred() {
             "\"Fira Sans\", Times New Roman, system-ui",
             r#"x fontFamily ["Fira Sans","Times New Roman","system-ui"]"#,
         ),
-        // Texts and words are fonts only if something says so.
+        // Strings and words are fonts only if the name suggests it.
         (r#""\f101""#, "warning: --x:"),
         ("opacity, transform", "warning: --x:"),
-        ("1e400", "warning: --x: `1e400` is left out"),
+        ("1e400", "warning: --x: `1e400` is omitted"),
         ("var(--y, 4px)", r#"x dimension {"value":4,"unit":"px"}"#),
         ("1px solid var(--y, red)", r#"x border {"color":{"colorSpace":"srgb","components":[1,0,0]"#),
-        ("var(--y)", "warning: --x: `var(--y)` is left out: it refers to `--y`, which is not here"),
-        ("f(a ! b) 4px", "warning: --x: `f(a ! b) 4px` is left out"),
+        ("var(--y)", "warning: --x: `var(--y)` is omitted: it refers to `--y`, which is not declared"),
+        ("f(a ! b) 4px", "warning: --x: `f(a ! b) 4px` is omitted"),
         ("4px ! important", r#"x dimension {"value":4,"unit":"px"}"#),
         ("1px solid red", r#"x border {"color":{"colorSpace":"srgb""#),
         ("0 1px 2px rgb(0 0 0 / 0.1), inset 0 0 0 1px #fff", r#"x shadow [{"color""#),
         ("200ms ease 0s", r#"x transition {"duration":{"value":200"#),
         ("16px !important /* note */", "x dimension"),
-        ("1em", "warning: --x: `1em` is left out: design tokens have no unit `em`"),
-        ("50%", "warning: --x: `50%` is left out: design tokens have no percentages"),
-        ("calc(1px + 2px)", "warning: --x: `calc(1px + 2px)` is left out"),
-        ("url(x.png)", "warning: --x: `url(x.png)` is left out"),
-        ("", "warning: --x: `` is left out: it is empty"),
-        ("{ a: b }", "warning: --x: `{ a: b }` is left out"),
+        ("1em", "warning: --x: `1em` is omitted: design tokens do not support the unit `em`"),
+        ("50%", "warning: --x: `50%` is omitted: design tokens do not support percentages"),
+        ("calc(1px + 2px)", "warning: --x: `calc(1px + 2px)` is omitted"),
+        ("url(x.png)", "warning: --x: `url(x.png)` is omitted"),
+        ("", "warning: --x: `` is omitted: it is empty"),
+        ("{ a: b }", "warning: --x: `{ a: b }` is omitted"),
         ("rgb(var(--y) 0 0)", "warning: --x:"),
         ("\"{a.b}\"", "warning: --x:"),
     ] {
@@ -103,8 +103,8 @@ fn selectors_become_modes() {
             r#"dark color.fg color {"colorSpace":"srgb","components":[0.9333"#,
             r#"dark color.text color {"colorSpace":"srgb","components":[0.9333"#,
             "sepia color.bg color",
-            "warning: --pad-md: it is set for some elements only",
-            "warning: --color-bg: it is set for some elements only",
+            "warning: --pad-md: omitted: it is only set for some elements",
+            "warning: --color-bg: omitted: it is only set for some elements",
         ],
     );
     let sheets: [(&str, &[&str]); 13] = [
@@ -112,7 +112,10 @@ fn selectors_become_modes() {
             ":root { --x: 1; &.dark { --x: 2 } &[data-theme=dim] { --x: 3 } &:not(.a) { --y: 4 } }",
             &["x number 1", "y number 4", "dark x number 2", "dim x number 3"],
         ),
-        (":root{--x:1}.card{&.dark{--x:2}& p{--x:3}}", &["x number 1", "warning: --x: it is set"]),
+        (
+            ":root{--x:1}.card{&.dark{--x:2}& p{--x:3}}",
+            &["x number 1", "warning: --x: omitted: it is only set"],
+        ),
         (
             ":root{--x:1;--y:1}@media screen and (prefers-color-scheme: dark){:root{--x:2}}
             @media only screen and (prefers-color-scheme: light){:root{--y:2}}",
@@ -120,7 +123,7 @@ fn selectors_become_modes() {
         ),
         (
             ":root{--x:1}@media print and (prefers-color-scheme: dark){:root{--x:2}}",
-            &["x number 1", "warning: --x: it is set"],
+            &["x number 1", "warning: --x: omitted: it is only set"],
         ),
         (
             r#":root{--x:1}[data-theme="dark"],[data-theme="dim"]{--x:2}"#,
@@ -128,18 +131,21 @@ fn selectors_become_modes() {
         ),
         (":root{--x:1}:is(.dark,.theme-dim){--x:2}", &["x number 1", "dark x number 2", "dim x number 2"]),
         (":root,[data-theme=light]{--x:1}[data-theme=dark]{--x:2}", &["x number 1", "dark x number 2"]),
-        // A class is a mode where it changes what is there without it.
-        (":root{--x:1}.btn{--btn:1}", &["x number 1", "warning: --btn: it is set for some elements only"]),
+        // A class is a mode if it overrides a base value.
+        (
+            ":root{--x:1}.btn{--btn:1}",
+            &["x number 1", "warning: --btn: omitted: it is only set for some elements"],
+        ),
         (".btn{--btn:1;--x:2}:root{--x:1}", &["x number 1", "btn x number 2", "warning: --btn"]),
         (
             r#"[data-state="open"]{--y:1}[data-mode="a"]{--x:1}:root{--z:1}"#,
-            &["x number 1", "z number 1", "warning: --y: it is set"],
+            &["x number 1", "z number 1", "warning: --y: omitted: it is only set"],
         ),
-        // Where nothing stands without a mode, classes are all there is.
+        // Without any base values, every class is a mode.
         (".spectrum{--x:1}.spectrum--dark{--x:2}", &["x number 1", "spectrum--dark x number 2"]),
         (
             "@supports not (color: red) { :root{--x:2} } :root{--x:1}",
-            &["x number 1", "warning: --x: it is set"],
+            &["x number 1", "warning: --x: omitted: it is only set"],
         ),
         ("@supports (color: red) { :root{--x:2} }", &["x number 2"]),
     ];
@@ -149,14 +155,14 @@ fn selectors_become_modes() {
     let classes: Vec<_> = (0..40).map(|at| format!(".c{at}{{--x:{at}.5}}")).collect();
     let imported = css_allow_empty(&format!(":root{{--x:1}}{}", classes.concat())).unwrap();
     assert_eq!(imported.document.modes().len(), limits::MAX_MODES);
-    assert!(imported.findings[0].message.contains("what is set for 8 more is left out"));
+    assert!(imported.findings[0].message.contains("values for 8 more are omitted"));
     check_import(
         ":root { --a: light-dark(1px, var(--b)); --b: 2px; --c: light-dark(red) }",
         &[
             r#"a dimension {"value":1,"unit":"px"}"#,
             "b dimension",
             r#"dark a dimension {"value":2,"unit":"px"}"#,
-            "warning: --c: `light-dark(red)` is left out",
+            "warning: --c: `light-dark(red)` is omitted",
         ],
     );
     check_import(
@@ -174,7 +180,7 @@ fn too_long_mode_names_are_ignored() {
     let sheet = |length: usize| format!(":root{{--x:1}}.{}{{--x:2}}", "m".repeat(length));
     assert_eq!(css_allow_empty(&sheet(limits::MAX_NAME_BYTES)).unwrap().document.modes().len(), 1);
     assert_eq!(css_allow_empty(&sheet(limits::MAX_NAME_BYTES + 1)).unwrap().document.modes().len(), 0);
-    // However many declarations they stand before.
+    // Regardless of the number of declarations.
     let classes: Vec<_> = (0..60).map(|at| format!(".m{at}{}", "x".repeat(8_000))).collect();
     let start = std::time::Instant::now();
     css_allow_empty(&format!("{}{{{}}}", classes.join(","), "--a:1;".repeat(92_000))).unwrap();
@@ -183,20 +189,17 @@ fn too_long_mode_names_are_ignored() {
 
 #[test]
 fn input_without_tokens_is_rejected() {
-    let no_properties = "no custom properties were found";
+    let no_properties = "no custom properties found";
     for (text, expected) in [
         ("", no_properties),
         ("not css at all {{{", no_properties),
         ("$brand: #0a7;", no_properties),
         ("p { color: red }", no_properties),
-        (":root { --x: calc(1px + 2px) }", "(warning: --x: `calc(1px + 2px)` is left out"),
+        (":root { --x: calc(1px + 2px) }", "(warning: --x: `calc(1px + 2px)` is omitted"),
     ] {
         let error = stylesheet(text).unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");
-        assert!(
-            error.contains("expected is a stylesheet such as `:root { --color-brand: #0a7; }`"),
-            "{error}"
-        );
+        assert!(error.contains("expected a stylesheet such as `:root { --color-brand: #0a7; }`"), "{error}");
     }
     assert_eq!(stylesheet(":root { --x: 1 }").unwrap(), css_allow_empty(":root { --x: 1 }").unwrap());
     for text in [
@@ -205,12 +208,9 @@ fn input_without_tokens_is_rejected() {
         r#"{"color":{"$type":"color","brand":{}},"$description":"none yet"}"#,
     ] {
         let error = json(text).unwrap_err().to_string();
-        assert!(
-            error.starts_with("no tokens were found; expected is a design-token file such as `{"),
-            "{error}"
-        );
+        assert!(error.starts_with("no tokens found; expected a design-token file such as `{"), "{error}");
     }
-    // A token with a mistake is one.
+    // An invalid token is still a token.
     assert!(json(r#"{"a":{"$value":"{nowhere}"}}"#).is_ok());
 }
 
@@ -224,7 +224,7 @@ fn property_names_become_token_paths() {
             "text.sm.-line number 3",
             "w.0_5 number 4",
             "x number 1",
-            "warning: --y: `var(--nope)` is left out: it refers to `--nope`",
+            "warning: --y: `var(--nope)` is omitted: it refers to `--nope`",
         ],
     );
     let long = "n".repeat(129);
@@ -238,7 +238,7 @@ fn property_names_become_token_paths() {
             "d number 4",
             "warning: --nnnn",
             "warning: --b: `var(--nnn",
-            "warning: --c: `var(--b)` is left out: it refers to `--b`",
+            "warning: --c: `var(--b)` is omitted: it refers to `--b`",
         ],
     );
 }
@@ -251,38 +251,34 @@ fn dependents_of_dropped_properties_are_dropped() {
             r#"a dimension {"value":1,"unit":"px"}"#,
             r#"b dimension {"value":1,"unit":"px"}"#,
             "d shadow",
-            "warning: --c: `1em` is left out: design tokens have no unit `em`",
-            "warning: --e: `var(--c)` is left out: it refers to `--c`, which is left out",
+            "warning: --c: `1em` is omitted: design tokens do not support the unit `em`",
+            "warning: --e: `var(--c)` is omitted: it refers to `--c`, which is omitted",
         ],
     );
-    // What is there has a value, though no token can have it: what counts without it does not count.
+    // A declared property has a value even if it cannot be a token, so its fallback does not apply.
     check_import(
         ":root { --c: 1em; --b: var(--c, 1px); --g: linear-gradient(var(--c, red), blue); --a: var(--b, 2px); --x: 1 }",
         &[
             "x number 1",
-            "warning: --c: `1em` is left out",
-            "warning: --b: `var(--c, 1px)` is left out: it refers to `--c`, which is left out",
-            "warning: --g: `linear-gradient(var(--c, red), blue)` is left out: it refers to `--c`, which is left out",
-            "warning: --a: `var(--b, 2px)` is left out: it refers to `--b`, which is left out",
+            "warning: --c: `1em` is omitted",
+            "warning: --b: `var(--c, 1px)` is omitted: it refers to `--c`, which is omitted",
+            "warning: --g: `linear-gradient(var(--c, red), blue)` is omitted: it refers to `--c`, which is omitted",
+            "warning: --a: `var(--b, 2px)` is omitted: it refers to `--b`, which is omitted",
         ],
     );
     check_import(
         ":root { --g: linear-gradient(var(--nope, red), blue); --h: linear-gradient(var(--nope), blue) }",
         &[
             "g gradient",
-            "warning: --h: `linear-gradient(var(--nope), blue)` is left out: it refers to `--nope`",
+            "warning: --h: `linear-gradient(var(--nope), blue)` is omitted: it refers to `--nope`",
         ],
     );
-    // Nothing is taken from a direction.
+    // References in a direction are ignored.
     check_import(
         ":root { --space: in oklab; --g: linear-gradient(to right var(--space), red, blue) }",
-        &[
-            "g gradient",
-            "warning: --space: `in oklab` is left out",
-            "warning: --g: its direction is left out",
-        ],
+        &["g gradient", "warning: --space: `in oklab` is omitted", "warning: --g: its direction is dropped"],
     );
-    // Nor is a mode what a token is without one.
+    // A value for a mode does not replace an unusable base value.
     let mix = "color-mix(in srgb, red, blue)";
     for sheet in [
         format!(":root{{--bg:{mix};--on:var(--bg);--x:1}}.dark{{--bg:#000;--on:#fff}}"),
@@ -294,31 +290,31 @@ fn dependents_of_dropped_properties_are_dropped() {
         assert_eq!(paths, ["x"], "{sheet}");
         let told: Vec<_> = imported.findings.iter().map(ToString::to_string).collect();
         for expected in [
-            "warning: --bg: `color-mix(in srgb, red, blue)` is left out",
-            "warning: --bg: what it is in modes is left out too",
-            "warning: --on: `var(--bg)` is left out: it refers to `--bg`, which is left out",
-            "warning: --on: what it is in modes is left out too",
+            "warning: --bg: `color-mix(in srgb, red, blue)` is omitted",
+            "warning: --bg: its values for modes are omitted too",
+            "warning: --on: `var(--bg)` is omitted: it refers to `--bg`, which is omitted",
+            "warning: --on: its values for modes are omitted too",
         ] {
             assert!(told.iter().any(|told| told.starts_with(expected)), "{told:#?}");
         }
     }
-    // The style of a line makes a border, and nothing else does.
+    // A line style makes a border, and nothing else does.
     check_import(
         ":root { --line: dashed; --b: 1px var(--line) red; --n: 2px; --s: 1px var(--n) red }",
         &["line strokeStyle", r#"b border {"color""#, "n dimension", r#"s shadow {"color""#],
     );
     check_import(
         ":root { --font-style: italic; --font-body: Inter; --font-size-sm: 1rem }",
-        &["font.body fontFamily", "font.size.sm dimension", "warning: --font-style: `italic` is left out"],
+        &["font.body fontFamily", "font.size.sm dimension", "warning: --font-style: `italic` is omitted"],
     );
     for (name, value, expected) in [
-        ("font-size-lg", "large", "warning: --font-size-lg: `large` is left out"),
-        ("font-display", "swap", "warning: --font-display: `swap` is left out"),
+        ("font-size-lg", "large", "warning: --font-size-lg: `large` is omitted"),
+        ("font-display", "swap", "warning: --font-display: `swap` is omitted"),
         ("font-feature-settings", "\"cv11\", \"ss01\"", "warning: --font-feature-settings:"),
         ("font-smoothing", "antialiased", "warning: --font-smoothing:"),
         ("font-stretch", "condensed", "warning: --font-stretch:"),
         ("font-variant-caps", "small-caps", "warning: --font-variant-caps:"),
-        // A font for large titles, as Tailwind calls it in its own pages, and whatever says what it is.
+        // A font for large titles, named as in the Tailwind documentation, and other explicit names.
         (
             "font-display",
             "\"Satoshi\", \"sans-serif\"",
@@ -349,7 +345,7 @@ fn gradient_stops_are_positioned_as_in_css() {
     }
     check_import(
         ":root { --x: linear-gradient(90deg, red, blue 40%) }",
-        &[r#"x gradient [{"color""#, "warning: --x: its direction is left out"],
+        &[r#"x gradient [{"color""#, "warning: --x: its direction is dropped"],
     );
 }
 
@@ -385,7 +381,7 @@ fn exported_css_round_trips() {
     let imported = css_allow_empty(&text).unwrap();
     for mode in [None, Some("dark")] {
         let (old, new) = (resolve(&starter_document(), mode), resolve(&imported.document, mode));
-        // Dashes are all that CSS has, so `primary` beside `primary-hover` comes back as the `$root` of a group.
+        // CSS only has dashes, so `primary` next to `primary-hover` becomes the `$root` of a group.
         let plain = |path: &str| path.replace(".$root", "").replace('.', "-");
         for token in old.tokens().iter().filter(|token| token.kind != Some(crate::TokenKind::Typography)) {
             let found = new.tokens().iter().find(|new| plain(&new.path) == plain(&token.path));
@@ -398,7 +394,8 @@ fn exported_css_round_trips() {
 
 #[test]
 fn unreferenceable_names_are_sanitized() {
-    let renamed = "warning: 1 names had a `{`, `}` or `.`, which references are written with; it is `_` now";
+    let renamed =
+        "warning: 1 names contained `{`, `}` or `.`, which are reserved for references; replaced by `_`";
     for (text, expected, told) in [
         (
             r##"{"$type":"number","s":{"0.5":{"$value":1}},"a":{"$value":"{s.0.5}"},"b":{"$ref":"#/s/0.5"}}"##,
@@ -413,7 +410,7 @@ fn unreferenceable_names_are_sanitized() {
         (
             r#"{"a{1}":{"$type":"number","x":{"$value":1}},"b":{"$extends":"{a.c}"},"a.c":{"y":{"$type":"number","$value":1}}}"#,
             r#"{"a_1_":{"$type":"number","x":{"$value":1}},"b":{"$extends":"{a_c}"},"a_c":{"y":{"$type":"number","$value":1}}}"#,
-            vec!["warning: 2 names had"],
+            vec!["warning: 2 names contained"],
         ),
     ] {
         let imported = json(text).unwrap();
@@ -457,11 +454,11 @@ fn oversized_conversion_is_rejected() {
             .collect();
         format!("{{{}}}", tokens.join(","))
     };
-    // As new colours these are four times as long.
+    // Converted to the new form, these colours are four times as long.
     let large = colors(limits::MAX_TOKENS, "a-name-that-somebody-took-trouble-with-");
     assert!(TokenDocument::parse(&large).is_ok());
-    assert!(json(&large).unwrap_err().to_string().contains("may have 1048576; split it"));
-    // What is taken is read again, as it is kept and as it is exported.
+    assert!(json(&large).unwrap_err().to_string().contains("the limit is 1048576"));
+    // An imported document can be parsed again, both as stored and as exported.
     let imported = json(&colors(9_000, "c")).unwrap();
     assert!(imported.findings.len() == 1, "{:?}", imported.findings.first());
     let exported = export::dtcg_json(&imported.document).text;
@@ -469,7 +466,7 @@ fn oversized_conversion_is_rejected() {
     for text in [imported.document.to_string(), exported] {
         assert_eq!(json(&text).unwrap().document, imported.document);
     }
-    // A colour is two levels deeper than its text.
+    // A colour object is two levels deeper than its string form.
     let nested = |depth: usize| {
         format!(r##"{}{{"$type":"color","$value":"#00aaff"}}{}"##, "{\"a\":".repeat(depth), "}".repeat(depth))
     };

@@ -1,14 +1,15 @@
-//! Names of custom properties as paths.
+//! Derives token paths from names of custom properties.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::limits::{MAX_NAME_BYTES, MAX_PATH_BYTES};
 
-/// How many groups a name may make; further dashes stay in the last name.
+/// Maximum number of path segments; further dashes stay in the last one.
 const MAX_PATH_SEGMENTS: usize = 8;
 
-/// The path of each property. `--color-brand-500` is `color.brand.500`; `--color-brand` beside it is the `$root` of the
-/// group. The names of an export are the names that came in. No two paths are the same; what would be too long has none.
+/// The path of each property. `--color-brand-500` becomes `color.brand.500`; an additional `--color-brand`
+/// becomes the `$root` of the group, so that an export restores the original names. Paths are unique;
+/// properties whose path would be too long have none.
 pub(super) fn token_paths<'a>(names: impl Iterator<Item = &'a str>) -> HashMap<&'a str, String> {
     let split: Vec<_> = names.map(|name| (name, split_name(name))).collect();
     let mut groups = HashSet::new();
@@ -58,7 +59,7 @@ fn split_name(name: &str) -> Vec<String> {
     parts
 }
 
-/// A part of a name without what a name may not have.
+/// Replaces characters that a name must not contain.
 pub(super) fn sanitize_segment(part: &str) -> String {
     part.chars().map(|decoded| if "{}.$".contains(decoded) { '_' } else { decoded }).collect()
 }

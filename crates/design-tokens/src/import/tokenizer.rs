@@ -1,9 +1,9 @@
-//! CSS as tokens, after CSS Syntax Level 3.
+//! A CSS tokenizer after CSS Syntax Level 3.
 //!
-//! Our own, and small: the crate that everybody uses for this is under a licence that `deny.toml` does not admit. What a
-//! custom property can hold is all here; unicode ranges and the like are not.
+//! Custom and small, because the usual crate has a licence that `deny.toml` does not allow. It covers
+//! everything that a custom property can contain, but not unicode ranges and the like.
 
-/// A token of CSS. Comments are gone.
+/// A CSS token. Comments are dropped.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum CssToken {
     Ident(String),
@@ -12,7 +12,7 @@ pub(super) enum CssToken {
     At(String),
     Hash(String),
     Text(String),
-    /// A string or address that is broken, a number that is too large.
+    /// A malformed string or URL, or a number that is too large.
     Invalid,
     Url,
     Number(f64),
@@ -26,7 +26,7 @@ pub(super) enum CssToken {
     Close(char),
 }
 
-/// A token and where it stands.
+/// A token with its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SpannedToken {
     pub(super) token: CssToken,
@@ -154,7 +154,7 @@ impl CssTokenizer<'_> {
         name
     }
 
-    /// The character after a backslash: itself, or by its number.
+    /// The character after a backslash: literal or by code point.
     fn read_escape(&mut self) -> char {
         let digits: String = self.rest().chars().take(6).take_while(char::is_ascii_hexdigit).collect();
         if digits.is_empty() {

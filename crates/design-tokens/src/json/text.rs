@@ -1,4 +1,4 @@
-//! JSON as text: reading with limits, writing.
+//! Parsing with limits, and serialization.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::finding::excerpt;
 use crate::limits::MAX_DEPTH;
 
 impl Json {
-    /// Reads a text. No limit but the depth is checked.
+    /// Parses a text. Only the depth is limited.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         Self::parse_to_depth(text, MAX_DEPTH)
     }
@@ -23,7 +23,7 @@ impl Json {
         Ok(value)
     }
 
-    /// The text, two spaces an indent, with an end of line.
+    /// Indented by two spaces, with a trailing newline.
     pub fn to_pretty_string(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
@@ -31,7 +31,7 @@ impl Json {
     }
 }
 
-/// How many bytes something has as text, without spaces.
+/// Size as compact JSON.
 pub(super) fn encoded_len(value: &impl Serialize) -> usize {
     struct ByteCounter(usize);
     impl std::io::Write for ByteCounter {
@@ -45,7 +45,7 @@ pub(super) fn encoded_len(value: &impl Serialize) -> usize {
         }
     }
     let mut counter = ByteCounter(0);
-    // What could not be written would be too large as well.
+    // Values that cannot be serialized count as too large.
     serde_json::to_writer(&mut counter, value).map_or(usize::MAX, |()| counter.0)
 }
 
@@ -78,7 +78,7 @@ impl Serialize for Json {
     }
 }
 
-/// Reads one value with `room` levels left below it, of `most` that there may be.
+/// Deserializes a value with `levels_left` of `max_levels` remaining below it.
 #[derive(Clone, Copy)]
 struct JsonSeed {
     levels_left: usize,
@@ -147,7 +147,7 @@ impl<'de> Visitor<'de> for JsonSeed {
         while let Some(name) = object.next_key::<String>()? {
             if map.contains(&name) {
                 let name = excerpt(&name);
-                return Err(de::Error::custom(format_args!("the name {name:?} occurs twice in one object")));
+                return Err(de::Error::custom(format_args!("duplicate name {name:?} in an object")));
             }
             map.set(name, object.next_value_seed(inside)?);
         }

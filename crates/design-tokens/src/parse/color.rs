@@ -18,7 +18,7 @@ impl ValueParser {
         let Some(space) = ColorSpace::from_name(name) else {
             let known = ColorSpace::ALL.map(ColorSpace::as_str).join(", ");
             return self
-                .error(part, format!("there is no colour space `{}`; there are {known}", excerpt(name)));
+                .error(part, format!("unknown colour space `{}`; supported are {known}", excerpt(name)));
         };
         let Some([one, two, three]) = map.get("components").and_then(Json::as_array) else {
             return self.error(part, "`components` must be an array of three numbers");
@@ -33,12 +33,12 @@ impl ValueParser {
                     if !range.contains(value) {
                         self.error::<()>(
                             &part,
-                            format!("{json} is out of range in {name}: it goes {}", range.describe()),
+                            format!("{json} is out of range in {name}; expected {}", range.describe()),
                         );
                     }
                     components[at] = Some(value);
                 }
-                _ => return self.type_error(&part, json, "component; it is a number or \"none\""),
+                _ => return self.type_error(&part, json, "component; use a number or \"none\""),
             }
         }
         let alpha = self.alpha(map, part)?;
@@ -47,7 +47,7 @@ impl ValueParser {
             self.type_error::<()>(
                 &format!("{part}/hex"),
                 given,
-                "fallback; write six digits, as \"#00aaff\"",
+                "fallback; use six digits such as \"#00aaff\"",
             );
         }
         Some(Color { space, components, alpha, hex })
@@ -57,7 +57,7 @@ impl ValueParser {
         let Some(json) = map.get("alpha") else { return Some(1.0) };
         match json.as_f64() {
             Some(alpha) if (0.0..=1.0).contains(&alpha) => Some(alpha),
-            _ => self.type_error(&format!("{part}/alpha"), json, "alpha; it goes from 0 to 1"),
+            _ => self.type_error(&format!("{part}/alpha"), json, "alpha; use a number from 0 to 1"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Values that consist of others.
+//! Composite values.
 
 use super::ValueParser;
 use crate::json::{Json, JsonMap};
@@ -8,7 +8,7 @@ use crate::value::{Border, GradientStop, LineHeight, Shadow, Transition, Typogra
 type PartParser<T> = fn(&mut ValueParser, &Json, &str) -> Option<T>;
 
 impl ValueParser {
-    /// A named part of a value. All parts are read before one that is wrong ends it, so that each is told.
+    /// A named part of a value. Callers parse all parts before failing, so that every problem is reported.
     fn member<T>(
         &mut self,
         map: &JsonMap,
@@ -70,7 +70,7 @@ impl ValueParser {
 
     pub(super) fn gradient(&mut self, json: &Json) -> Option<Vec<ValueOrRef<GradientStop>>> {
         let Some(items) = json.as_array() else {
-            return self.type_error("", json, "gradient; it is an array of stops");
+            return self.type_error("", json, "gradient; use an array of stops");
         };
         self.list(items, "", &[TokenKind::Gradient], Self::stop)
     }
@@ -81,14 +81,14 @@ impl ValueParser {
         let position = self.member(map, "position", at, &[TokenKind::Number], |reader, json, part| {
             let position = reader.number(json, part)?;
             if !(0.0..=1.0).contains(&position) {
-                reader.warn(part, format!("{json} is outside 0 to 1 and counts as the nearer end"));
+                reader.warn(part, format!("{json} is outside 0 to 1 and is clamped"));
             }
             Some(position.clamp(0.0, 1.0))
         });
         Some(GradientStop { color: color?, position: position? })
     }
 
-    /// A list of values and references. A reference to a list, followed, is a list in the list: its items are meant.
+    /// A list of values and references. A resolved reference to a list is a nested list, which is flattened.
     fn list<T>(
         &mut self,
         items: &[Json],
@@ -97,7 +97,7 @@ impl ValueParser {
         read: PartParser<T>,
     ) -> Option<Vec<ValueOrRef<T>>> {
         if items.is_empty() {
-            return self.error(at, "the list is empty; it needs one item at least");
+            return self.error(at, "the list is empty; it needs at least one item");
         }
         let mut list = Vec::new();
         let mut whole = true;
@@ -122,7 +122,7 @@ impl ValueParser {
         let font_size = self.member(map, "fontSize", "", &[TokenKind::Dimension], Self::dimension);
         let font_weight = self.member(map, "fontWeight", "", &[TokenKind::FontWeight], Self::font_weight);
         let letter_spacing = self.member(map, "letterSpacing", "", &[TokenKind::Dimension], Self::dimension);
-        // The format wants a number. Lengths are so common that they are taken, with a warning.
+        // The format requires a number, but lengths are so common that they are accepted with a warning.
         let line_height =
             self.member(map, "lineHeight", "", &[TokenKind::Number, TokenKind::Dimension], Self::line_height);
         Some(Typography {
@@ -140,7 +140,7 @@ impl ValueParser {
             return self.number(json, part).map(LineHeight::Multiple);
         }
         let length = self.dimension(json, part)?;
-        self.warn(part, "a line height is a number of font sizes in 2025.10, not a length");
+        self.warn(part, "in 2025.10 a line height is a multiple of the font size, not a length");
         Some(LineHeight::Length(length))
     }
 }

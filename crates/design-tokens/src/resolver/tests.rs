@@ -32,7 +32,7 @@ fn resolver_references_can_override_members() {
     };
     let theme = r##"{"$ref":"#/modifiers/theme"}"##;
     for (text, mode, expected) in [
-        // What stands beside a reference wins.
+        // Members next to a reference take precedence.
         (
             file(r##"{"$ref":"#/modifiers/theme","default":"dark"}"##, r#"{"n":{"a":{"$value":2}}}"#),
             None,
@@ -69,13 +69,13 @@ fn invalid_resolver_file_is_rejected() {
     let large: Vec<_> = (0..20_000).map(|at| format!(r#""g{at}":{{}}"#)).collect();
     let repeated = vec![r##"{"$ref":"#/large"}"##; 900].join(",");
     for (rest, expected) in [
-        (modifier(r#"{"b":[]}"#), "its default is none of its contexts"),
-        (modifier(r#"{"a":[],"b":5}"#), "each of its contexts must be an array"),
+        (modifier(r#"{"b":[]}"#), "its default is not one of its contexts"),
+        (modifier(r#"{"a":[],"b":5}"#), "every context must be an array"),
         (modifier(&format!(r#"{{"a":[],{}}}"#, many.join(","))), "more than 32 contexts"),
         (set(r#"{"$ref":"x.json"}"#), "refers to x.json"),
         (set(r##"{"$ref":"#/sets/s"}"##), "too often"),
         (set(r##"{"$ref":"#/modifiers/m"}"##), "refers to #/modifiers/m"),
-        (format!("{},\"large\":{{{}}}", set(&repeated), large.join(",")), "too large together"),
+        (format!("{},\"large\":{{{}}}", set(&repeated), large.join(",")), "too large in total"),
         (
             r##""resolutionOrder":[{"$ref":"#/resolutionOrder/0"}]"##.to_owned(),
             "refers to #/resolutionOrder/0",
@@ -85,7 +85,7 @@ fn invalid_resolver_file_is_rejected() {
         assert!(error.contains(expected), "{error}");
     }
     assert!(json(r#"{"resolutionOrder":[]}"#).unwrap_err().to_string().contains("version none"));
-    // A group may have that name.
+    // A group may have this name.
     let group = r#"{"resolutionOrder":{"first":{"$type":"number","$value":1}}}"#;
     assert_eq!(json(group).unwrap().findings, []);
 }
@@ -101,8 +101,8 @@ fn large_sets_are_not_copied_per_step() {
     };
     let start = std::time::Instant::now();
     for (sources, steps, expected) in [
-        // With copies these are gigabytes.
-        (100_000, 800, "refer to one another too often"),
+        // With copies, this would take gigabytes.
+        (100_000, 800, "refer to each other too often"),
         (0, 1_001, "it has too many entries"),
     ] {
         let error = json(&file("{}", sources, steps)).unwrap_err().to_string();
@@ -112,7 +112,7 @@ fn large_sets_are_not_copied_per_step() {
     assert!(json(&file(r#"{"n":{"$type":"number","$value":1}}"#, 1, 1_000)).is_ok());
 }
 
-/// What tokens of a resolver file with one set and a theme come to: `path=value` without a mode, then in each one.
+/// Tokens of a resolver file with one set and a theme: `path=value`, base values first, then each mode.
 fn resolve_in_contexts(set: &str, contexts: &str, path: &str) -> Vec<Option<String>> {
     let text = format!(
         r##"{{"version":"2025.10","sets":{{"base":{{"sources":[{set}]}}}},
@@ -134,21 +134,21 @@ fn context_changes_only_its_own_tokens() {
     let heirs = format!(r#"{{"button":{{"bg":{one}}},"primary":{{"$extends":"{{button}}"}}}}"#);
     let deep = format!(r#"{{"button":{{"on":{{"bg":{one}}}}},"primary":{{"$extends":"{{button}}"}}}}"#);
     for (set, contexts, path, expected) in [
-        // An inherited token is no new one.
+        // An inherited token is not a new one.
         (heirs.clone(), format!(r#""dark":[{{"primary":{{"bg":{two}}}}}]"#), "primary.bg", "1 2"),
         (heirs.clone(), format!(r#""dark":[{{"primary":{{"bg":{two}}}}}]"#), "button.bg", "1 1"),
         (deep, format!(r#""dark":[{{"primary":{{"on":{{"bg":{two}}}}}}}]"#), "primary.on.bg", "1 2"),
-        // In other modes it is what it is inherited from.
+        // In other modes it follows its origin.
         (
             heirs,
             format!(r#""blue":[{{"button":{{"bg":{three}}}}}],"dark":[{{"primary":{{"bg":{two}}}}}]"#),
             "primary.bg",
             "1 3 2",
         ),
-        // The last source that speaks of a path is right.
+        // The last source for a path wins.
         (format!(r#"{{"a":{one}}},{{"a":{{"b":{two}}}}}"#), r#""dark":[]"#.to_owned(), "a.b", "2"),
         (format!(r#"{{"a":{{"b":{two}}}}},{{"a":{one}}}"#), r#""dark":[]"#.to_owned(), "a", "1"),
-        // But no context makes a group of a token.
+        // But no context turns a token into a group.
         (
             format!(r#"{{"a":{one},"b":{one}}}"#),
             format!(r#""dark":[{{"a":{{"c":{two}}},"b":{two}}}]"#),

@@ -1,4 +1,4 @@
-//! What is wrong with names and members, before any value is looked at.
+//! Validation of names and members, independent of values.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::kind::TokenKind;
 use crate::limits::{MAX_INHERITED_TEXT_BYTES, MAX_NAME_BYTES};
 use crate::reference::TokenReference;
 
-/// The members that tokens and groups may have.
+/// The members allowed in tokens and groups.
 const KNOWN_MEMBERS: [&str; 9] =
     ["$value", "$type", "$description", "$extensions", "$deprecated", "$extends", "$ref", "$root", "$schema"];
 
@@ -20,22 +20,22 @@ pub(super) fn check_structure(document: &TokenDocument, tell: &mut dyn FnMut(Tok
     check_group(document.root(), "", tell);
 }
 
-/// Why a text cannot be the name of a token or group.
+/// Why a string is not a valid name for a token or group.
 pub(crate) fn name_problem(name: &str) -> Option<String> {
     if name.is_empty() {
         Some("a name is empty".to_owned())
     } else if name.starts_with('$') {
-        Some(format!("the name `{}` begins with `$`, which is kept for the format", excerpt(name)))
+        Some(format!("the name `{}` starts with `$`, which is reserved for the format", excerpt(name)))
     } else if let Some(decoded) = name.chars().find(|decoded| "{}.".contains(*decoded)) {
-        Some(format!("the name `{}` has a `{decoded}`, which references are written with", excerpt(name)))
+        Some(format!("the name `{}` contains `{decoded}`, which is reserved for references", excerpt(name)))
     } else if name.len() > MAX_NAME_BYTES {
-        Some(format!("a name has {} bytes and may have {MAX_NAME_BYTES}", name.len()))
+        Some(format!("a name has {} bytes, but the limit is {MAX_NAME_BYTES}", name.len()))
     } else {
         None
     }
 }
 
-/// Tells what is wrong in a token or a group.
+/// Reports problems of a token or group.
 pub(crate) fn check_group(map: &JsonMap, path: &str, tell: &mut dyn FnMut(TokenFinding)) {
     let mut spellings: HashMap<String, &str> = HashMap::new();
     for (name, value) in map.iter() {
@@ -48,8 +48,10 @@ pub(crate) fn check_group(map: &JsonMap, path: &str, tell: &mut dyn FnMut(TokenF
             tell(TokenFinding::error(&at, message));
         }
         if is_token(map) {
-            let message =
-                format!("a token cannot contain others, and this one has `$value` and `{}`", excerpt(name));
+            let message = format!(
+                "a token cannot contain other tokens, but this one has `$value` and `{}`",
+                excerpt(name)
+            );
             tell(TokenFinding::error(path, message));
             continue;
         }
@@ -59,7 +61,8 @@ pub(crate) fn check_group(map: &JsonMap, path: &str, tell: &mut dyn FnMut(TokenF
             tell(TokenFinding::warning(&at, message));
         }
         let Some(child) = value.as_object() else {
-            let message = format!("a group holds objects, and this is {}", value.type_name());
+            let message =
+                format!("the members of a group must be objects, but this is {}", value.type_name());
             tell(TokenFinding::error(&at, message));
             continue;
         };
@@ -67,23 +70,23 @@ pub(crate) fn check_group(map: &JsonMap, path: &str, tell: &mut dyn FnMut(TokenF
             tell(TokenFinding::error(&at, "`$root` must be a token: give it a `$value`"));
         }
         if is_token(child) && child.contains("$ref") {
-            tell(TokenFinding::error(&at, "a token has `$value` or `$ref`, not both"));
+            tell(TokenFinding::error(&at, "a token must have either `$value` or `$ref`, not both"));
         }
         check_incomplete_token(child, &at, tell);
         check_group(child, &at, tell);
     }
 }
 
-/// Tells of an object that was probably meant to be a token.
+/// Reports an object that was probably meant as a token.
 fn check_incomplete_token(map: &JsonMap, path: &str, tell: &mut dyn FnMut(TokenFinding)) {
     if is_token(map) || map.contains("$ref") {
         return;
     }
     if map.contains("value") && map.get("value").is_some_and(|value| value.as_object().is_none()) {
-        let message = "this looks like a token of another format; DTCG writes `$value` and `$type`";
+        let message = "this looks like a token in another format; DTCG uses `$value` and `$type`";
         tell(TokenFinding::error(path, message));
     } else if map.len() == 1 && map.contains("$type") {
-        tell(TokenFinding::warning(path, "this is an empty group; a token would need a `$value`"));
+        tell(TokenFinding::warning(path, "this is an empty group; a token needs a `$value`"));
     }
 }
 
@@ -109,13 +112,12 @@ fn check_member(name: &str, value: &Json, path: &str, token: bool, tell: &mut dy
     }
     let is_remark = matches!(name, "$description" | "$deprecated");
     if is_remark && value.as_str().is_some_and(|text| text.len() > MAX_INHERITED_TEXT_BYTES) {
-        let message = format!(
-            "`{name}` is long; of what tokens inherit only {MAX_INHERITED_TEXT_BYTES} bytes are shown"
-        );
+        let message =
+            format!("`{name}` is long; only {MAX_INHERITED_TEXT_BYTES} bytes are shown for inherited tokens");
         tell(TokenFinding::warning(path, message));
     }
     if !KNOWN_MEMBERS.contains(&name) {
-        let message = format!("the format has no `{}`; it is kept, but means nothing", excerpt(name));
+        let message = format!("the format does not define `{}`; it is kept, but ignored", excerpt(name));
         tell(TokenFinding::warning(path, message));
     }
 }

@@ -20,13 +20,13 @@ fn advance_turn(
     input: Option<Value>,
     context: &TurnContext<'_>,
 ) -> Turn {
-    // The journal goes through its stored form on every turn, as it would between two processes.
+    // Serialize and deserialize the journal on every turn, as between two processes.
     let stored = serde_json::to_string(journal).unwrap();
     *journal = serde_json::from_str(&stored).unwrap();
     conversation.advance(journal, input.map(object), context).now_or_never().expect("nothing here waits")
 }
 
-/// What a turn came to, in one line.
+/// Describes a turn in one line.
 fn turn_to_text(turn: &Turn) -> String {
     match turn {
         Turn::Ask(asked) => {
@@ -81,13 +81,13 @@ fn conversation_continues_where_it_stopped() {
     assert_eq!(next(Some(json!({ "city": "Oslo", "extra": 1 }))), "ask from+to");
     assert_eq!(
         next(Some(json!({ "from": "2026-02-30", "to": "x" }))),
-        "ask from+to !from: That is not a day of the calendar !to: That is not a day of the calendar"
+        "ask from+to !from: That is not a valid date !to: That is not a valid date"
     );
     assert_eq!(next(Some(json!({ "from": "2026-03-01" }))), "ask ok");
     assert_eq!(next(None), "ask ok");
     assert_eq!(next(Some(json!({ "ok": true }))), r#"done ["Oslo","2026-03-01",null,100,0,7,0]"#);
     assert_eq!(next(None), r#"done ["Oslo","2026-03-01",null,100,0,7,0]"#);
-    assert_eq!(trip.reserved.load(Ordering::Relaxed), 1, "the step was taken once");
+    assert_eq!(trip.reserved.load(Ordering::Relaxed), 1, "the step ran once");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn arguments_answer_their_questions() {
         r#"done ["Oslo","2026-03-01","2026-03-02",100,0,7,0]"#,
     );
     check(json!({ "city": "Oslo", "from": "2026-03-01", "to": null, "ok": false }), "halted not booked");
-    check(json!({ "city": 7 }), "halted `city`: That is not a text. Give a text of 1 to 4096 characters");
+    check(json!({ "city": 7 }), "halted `city`: That is not a string. Enter text of 1 to 4096 characters");
 }
 
 #[test]
@@ -153,13 +153,10 @@ fn changed_derived_value_halts_the_conversation() {
     advance_turn(&trip, &mut journal, Some(json!({ "from": "2026-03-01" })), &context);
     trip.price.store(120, Ordering::Relaxed);
     let after = advance_turn(&trip, &mut journal, Some(json!({ "ok": true })), &context);
-    assert_eq!(
-        turn_to_text(&after),
-        "halted `price` is no longer what it was when the question was asked; start again"
-    );
+    assert_eq!(turn_to_text(&after), "halted `price` has changed since the question was asked; start again");
 }
 
-/// Lets nobody do anything.
+/// A store that rejects everything.
 struct RejectingJournalStore(Halt);
 impl crate::JournalStore for RejectingJournalStore {
     fn claim<'a>(&'a self, _: &'a Journal) -> crate::JournalFuture<'a> {
@@ -181,7 +178,7 @@ fn once_requires_a_journal_store() {
         assert!(matches!(&refused, Turn::Halted(halt) if *halt == refusal), "{refused:?}");
     }
 
-    // Begun, and then the process died.
+    // Started, and then the process died.
     let mut journal = Journal::default();
     let context = TurnContext::for_tests(&arguments);
     advance_turn(&Trip::new(), &mut journal, None, &context);
@@ -243,7 +240,7 @@ fn question_stays_open_if_its_halt_is_ignored() {
     );
 }
 
-/// One thing that a random conversation does.
+/// One operation of a random conversation.
 #[derive(Clone, Debug)]
 enum ProgramOp {
     Ask(u8),
@@ -252,7 +249,7 @@ enum ProgramOp {
     Once(u8),
     Now,
     Random,
-    /// Goes back three operations as long as the last answer was even: questions in loops.
+    /// Jumps back three operations while the last answer is even, to get questions in loops.
     Loop,
 }
 
@@ -304,7 +301,7 @@ fn arbitrary_program_op() -> impl Strategy<Value = ProgramOp> {
     ]
 }
 
-/// Never the same twice, so that a value which is not journalled shows.
+/// Never returns the same value twice, so that a value missing from the journal is noticed.
 #[derive(Default)]
 struct VaryingEntropy {
     seconds: AtomicI64,
@@ -330,8 +327,8 @@ impl Entropy for VaryingEntropy {
 }
 
 proptest! {
-    /// Whatever was answered, well or badly: replaying gives the same question again, and going on from any
-    /// stored copy gives the same end.
+    /// Regardless of the answers, replaying yields the same question, and continuing from any stored copy
+    /// yields the same result.
     #[test]
     fn random_programs_replay_to_the_same_state(ops in prop::collection::vec(arbitrary_program_op(), 0..14), answers in prop::collection::vec(-2i64..12, 60)) {
         let (program, arguments, mut journal) = (RandomProgram(ops), Answers::new(), Journal::default());

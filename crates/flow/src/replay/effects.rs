@@ -1,4 +1,5 @@
-//! What a conversation does besides asking. All of it is journalled, so that it comes out the same on every turn.
+//! The effects of a conversation. All of them are recorded in the journal, so that replaying yields the same
+//! values.
 
 use std::future::Future;
 
@@ -12,8 +13,8 @@ use crate::journal::JournalEvent;
 use crate::{Durability, Halt, Progress, seal};
 
 impl Flow<'_> {
-    /// Computes something that later questions rest on. It is computed again on every turn; if it comes out
-    /// differently, the conversation stops instead of going on with answers about another world.
+    /// Computes a value that later questions rely on. It is computed again on every turn; if the result
+    /// differs, the conversation stops, because earlier answers were given for another value.
     ///
     /// ```
     /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, confirm};
@@ -25,7 +26,7 @@ impl Flow<'_> {
     /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
     /// # async fn look_up() -> u32 { 12 }
     /// let price = f.derive("price", async || Ok(look_up().await)).await?;
-    /// // What the user agrees to is what was shown: if the price has changed since, it goes no further.
+    /// // The user agrees to the price shown here: if it changes, the conversation stops.
     /// let agreed = f.ask("agreed", confirm(format!("It costs {price}. All right?"))).await?;
     /// # Ok(json!([price, agreed]))
     /// #     }
@@ -52,7 +53,8 @@ impl Flow<'_> {
         }
     }
 
-    /// Does something whose result is kept. After a crash it may be done again: hand the idempotency key on.
+    /// Performs an effect and records its result. After a crash it may run again: pass on the idempotency
+    /// key.
     ///
     /// ```
     /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, confirm};
@@ -91,7 +93,7 @@ impl Flow<'_> {
         Ok(value)
     }
 
-    /// Does something that must not happen twice. If it is not known whether it happened, the conversation stops.
+    /// Performs an effect that must not be repeated. If its outcome is unknown, the conversation stops.
     ///
     /// ```
     /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, confirm};
@@ -102,7 +104,7 @@ impl Flow<'_> {
     /// #     type Reply = Value;
     /// #     async fn run(&self, f: &mut Flow<'_>, _: Answers) -> Result<Value, Halt> {
     /// # async fn charge() -> Result<String, String> { Err("the card was refused".to_owned()) }
-    /// // A failure that you want to go on from is a result like any other.
+    /// // A failure that the conversation should handle is an ordinary result.
     /// let charged: Result<String, String> = f.once("charge", async || Ok(charge().await)).await?;
     /// let again = match &charged {
     ///     Ok(_) => false,
@@ -144,7 +146,7 @@ impl Flow<'_> {
         }
     }
 
-    /// The time at which this point was first reached.
+    /// The time at which the conversation first reached this point.
     ///
     /// ```
     /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, date};
@@ -171,7 +173,7 @@ impl Flow<'_> {
         Timestamp::from_millisecond(millis).map_err(|_| Halt::CodeChanged { key: "now".to_owned() })
     }
 
-    /// A random number, the same on every turn.
+    /// A random number that is the same on every turn.
     ///
     /// ```
     /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate};
@@ -201,7 +203,7 @@ impl Flow<'_> {
         value.as_u64().ok_or(Halt::CodeChanged { key: "random".to_owned() })
     }
 
-    /// Tells whoever waits how far the conversation is.
+    /// Reports the progress of the conversation.
     ///
     /// ```
     /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate, text};
@@ -231,7 +233,7 @@ impl Flow<'_> {
         self.progress = Some(progress);
     }
 
-    /// Says in a sentence what came of it, for people; the reply is for programs.
+    /// Sets a one-sentence summary of the result for people; the reply is for programs.
     ///
     /// ```
     /// # use flow::{Answers, Conversation, Flow, Halt, Turn, simulate};
@@ -269,8 +271,8 @@ impl Flow<'_> {
         Ok(value)
     }
 
-    /// The same for the same step of the same conversation after the same answers, whoever runs it. Who goes back and
-    /// answers differently takes another step.
+    /// Equal for the same step of the same conversation after the same answers, in any process. Going back
+    /// and answering differently yields another key.
     fn idempotency_key(&self, key: &str) -> String {
         let occurrence = self.occurrences.get(&(JournalEvent::Step, key.to_owned())).copied().unwrap_or(0);
         let answers: Vec<_> = self.journal.entries.iter().filter(|entry| entry.is_answer()).collect();

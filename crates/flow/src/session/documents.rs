@@ -1,6 +1,6 @@
-//! Documents kept beside sessions: sealed, bound to their owner, of limited life, the same on every replica.
+//! Documents stored next to sessions: sealed, bound to their owner, expiring, and visible to all replicas.
 //!
-//! They are rows of the same store, never open, so they do not count towards an owner's sessions.
+//! They are rows of the same store that are never open, so they do not count towards an owner's sessions.
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -9,7 +9,7 @@ use super::token::associated_data;
 use super::{SessionOwner, SessionQuota, SessionRow, SessionStore, StoreError};
 use crate::{Entropy, Seal};
 
-/// How often a write is tried again that lost against another one.
+/// How many times a write is attempted that keeps losing against others.
 const MAX_UPDATE_ATTEMPTS: usize = 8;
 
 /// The documents of one owner.
@@ -30,12 +30,12 @@ impl<'a> SessionDocuments<'a> {
         Self { store, seal, owner, entropy }
     }
 
-    /// The document of this kind and name, unless it has expired.
+    /// Returns the document of this kind and name, unless it has expired.
     pub async fn get(&self, kind: &str, name: &str, now: Timestamp) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.load(kind, name, now).await?.1)
     }
 
-    /// Keeps a document until `expires`, in place of the one that has its name.
+    /// Stores a document until `expires`, replacing any document with this kind and name.
     pub async fn put(
         &self,
         kind: &str,
@@ -47,8 +47,8 @@ impl<'a> SessionDocuments<'a> {
         self.update(kind, name, now, |_| Some((bytes.to_vec(), expires))).await
     }
 
-    /// Replaces a document by what `change` makes of it; `None` removes it. `change` runs again if another write was
-    /// faster.
+    /// Replaces a document with the result of `change`; `None` deletes it. `change` runs again if another
+    /// write was first.
     pub async fn update(
         &self,
         kind: &str,
@@ -84,7 +84,7 @@ impl<'a> SessionDocuments<'a> {
                 Some(version) => self.store.save(self.owner, &id, version, row).await?,
                 None => match self.store.insert(self.owner, &id, row, SessionQuota::UNLIMITED, now).await {
                     Ok(admission) => admission.is_admitted(),
-                    // Two that begin at once: one of them finds the row of the other.
+                    // On concurrent inserts, one of them finds the row of the other.
                     Err(error) => match self.store.load(self.owner, &id).await? {
                         Some(_) => false,
                         None => return Err(error),
@@ -95,7 +95,7 @@ impl<'a> SessionDocuments<'a> {
                 return Ok(());
             }
         }
-        Err(StoreError::Unreachable("too many writes of one document at once".to_owned()))
+        Err(StoreError::Unreachable("too many concurrent writes to one document".to_owned()))
     }
 
     async fn load(
@@ -111,7 +111,7 @@ impl<'a> SessionDocuments<'a> {
         Ok((Some(version), bytes))
     }
 
-    /// Rows of all owners share one space of ids; a name is its owner's alone.
+    /// All owners share one id space, so the owner is hashed into the id.
     fn row_id(&self, kind: &str, name: &str) -> String {
         let digest = Sha256::digest(associated_data(self.owner, name, kind));
         digest.iter().take(24).fold(format!("{kind}_"), |id, byte| format!("{id}{byte:02x}"))

@@ -1,4 +1,4 @@
-//! Why something cannot be done with a session.
+//! Errors of session operations.
 
 use std::time::Duration;
 
@@ -6,70 +6,70 @@ use jiff::Timestamp;
 
 use super::{SessionState, StoreError};
 
-/// Why something cannot be done with a session.
+/// Why a session operation failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SessionError {
-    /// There is none, or it is somebody else's: the two cannot be told apart.
-    #[error("there is no such session; start again")]
+    /// No such session, or it belongs to another owner. Indistinguishable on purpose.
+    #[error("session not found; start a new one")]
     NotFound,
-    /// There was one.
-    #[error("the session has ended; start again")]
+    /// The session existed, but has expired.
+    #[error("the session has expired; start a new one")]
     Expired,
-    /// It stands where this cannot be done.
+    /// The operation is not possible in this state.
     #[error("the session is {}", state_name(*state))]
     WrongState {
-        /// Where it stands.
+        /// The current state.
         state: SessionState,
     },
-    /// The response is to another prompt than the one that is open.
-    #[error("another prompt is open ({open})")]
+    /// The response answers another prompt than the open one.
+    #[error("the response does not match the open prompt `{open}`")]
     PromptMismatch {
-        /// The one that is.
+        /// The id of the open prompt.
         open: String,
     },
-    /// The response is larger than any may be.
-    #[error("the response is larger than {limit} bytes")]
+    /// The response exceeds the size limit.
+    #[error("the response exceeds the limit of {limit} bytes")]
     ResponseTooLarge {
-        /// The most that is taken.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// A question was answered badly once too often.
-    #[error("the question got no usable answer after {attempts} attempts; the session has ended")]
+    /// A question was answered incorrectly too many times.
+    #[error("no valid answer after {attempts} attempts; the session has ended")]
     TooManyAttempts {
-        /// How often it was.
+        /// The number of attempts.
         attempts: u32,
     },
-    /// The conversation worked on an answer for too long.
-    #[error("the tool took longer than {seconds} s for one step; the session has ended")]
+    /// The turn exceeded its timeout.
+    #[error("the tool did not respond within {seconds} s; the session has ended")]
     TimedOut {
-        /// How long it may.
+        /// The timeout in seconds.
         seconds: u64,
     },
-    /// It was cancelled.
+    /// The session was cancelled.
     #[error("the session has been cancelled")]
     Cancelled,
-    /// There is a limit, and it is reached.
-    #[error("{most} {what} are the most there may be{}", when(*retry_after))]
+    /// A limit was reached.
+    #[error("limit of {most} {what} reached{}", when(*retry_after))]
     LimitReached {
-        /// What there are too many of.
+        /// What is limited.
         what: &'static str,
-        /// How many there may be.
+        /// The limit.
         most: usize,
-        /// After so many whole seconds there is room again. `None`: waiting does not help.
+        /// When to retry, in whole seconds. `None` if waiting does not help.
         retry_after: Option<Duration>,
     },
-    /// Nobody can be asked questions by this tool.
+    /// The tool does not support conversations.
     #[error("{tool} is not interactive; call it with all arguments")]
     NotInteractive {
-        /// The tool.
+        /// The name of the tool.
         tool: String,
     },
-    /// The store did not do it.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// How long to wait for a time: whole seconds, at least one, and never too few.
+/// The time until `then` in whole seconds: at least one, rounded up so that a retry is never too early.
 pub(super) fn seconds_until_rounded_up(then: Timestamp, now: Timestamp) -> Duration {
     let left = Duration::try_from(then.duration_since(now)).unwrap_or_default();
     let whole = left.as_secs().saturating_add(u64::from(left.subsec_nanos() > 0));
@@ -85,9 +85,9 @@ fn state_name(state: SessionState) -> &'static str {
         SessionState::Idle => "idle",
         SessionState::Active => "active",
         SessionState::WaitingUser => "waiting for an answer",
-        SessionState::Processing => "working on an answer",
+        SessionState::Processing => "processing an answer",
         SessionState::Completed => "completed",
         SessionState::Cancelled => "cancelled",
-        SessionState::Error => "in error",
+        SessionState::Error => "in the error state",
     }
 }

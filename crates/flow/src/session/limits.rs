@@ -1,37 +1,37 @@
-//! How much of everything.
+//! Limits on sessions.
 
 use std::time::Duration;
 
-/// How much one session may have, and one owner of sessions.
+/// Limits per session and per owner.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Sessions that one owner may have open at once.
+    /// Maximum number of open sessions per owner.
     pub max_open_sessions: u32,
-    /// Sessions of one owner that have ended and are remembered. Beyond that the oldest are forgotten before their time.
+    /// Maximum number of ended sessions retained per owner. Beyond that the oldest are deleted early.
     pub max_ended_sessions: u32,
-    /// Questions that may be answered in one session, also those that were gone back from.
+    /// Maximum number of answers per session, including undone ones.
     pub max_turns: usize,
-    /// Bytes of one session, all in all.
+    /// Maximum total size of a session, in bytes.
     pub max_session_bytes: usize,
-    /// Bytes of one response.
+    /// Maximum size of a response, in bytes.
     pub max_response_bytes: usize,
-    /// How often a question is answered badly before the session ends.
+    /// How many invalid answers to one question end the session.
     pub max_attempts: u32,
-    /// Responses to one session in so much time.
+    /// Maximum number of responses per session within a time window.
     pub response_rate: (u32, Duration),
-    /// How long a user may stay silent, unless the session was begun with another time.
+    /// How long the user may be inactive, unless the session was started with another timeout.
     pub idle_timeout: Duration,
-    /// How long a session may take from beginning to end. Also the longest time that one may be begun with.
+    /// Maximum lifetime of a session, and the longest timeout that can be requested.
     pub max_lifetime: Duration,
-    /// How long a conversation may work on one answer.
+    /// How long a turn may run.
     pub turn_timeout: Duration,
-    /// How long what is over can be read.
+    /// How long an ended session can be read.
     pub grace_period: Duration,
-    /// For how long it is remembered that there was a session.
+    /// How long the row of an expired session is retained, to tell expired sessions from unknown ones.
     pub retention: Duration,
-    /// How long somebody who works on a session is not doubted.
+    /// How long a running turn keeps its lease without renewing it.
     pub lease_duration: Duration,
-    /// How often they are heard of, and learn whether the session was cancelled.
+    /// How often a running turn renews its lease and checks for cancellation.
     pub heartbeat_interval: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Sessions in memory, for tests and for programs that may forget.
+//! An in-memory session store, for tests and for programs that need no persistence.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::StoreFuture;
 use super::store::{Admission, SESSION_PREFIX, SessionOwner, SessionQuota, SessionRow, SessionStore};
 
-/// A store that ends with the process.
+/// A session store that loses everything when the process exits.
 #[derive(Default)]
 pub struct MemorySessionStore {
     state: Mutex<MemoryState>,
@@ -17,22 +17,21 @@ pub struct MemorySessionStore {
 #[derive(Default)]
 struct MemoryState {
     sessions: HashMap<String, StoredSession>,
-    /// By owner: counting theirs must not take longer the more there are of others.
+    /// Indexed by owner, so that counting the sessions of one owner does not depend on the total number.
     by_owner: HashMap<(String, String), OwnerIndex>,
     spent: HashMap<[u8; 32], Timestamp>,
 }
 
-/// When the sessions of one owner end, and what is kept beside them.
+/// The expiry of all sessions and documents of one owner.
 #[derive(Default)]
 struct OwnerIndex {
-    /// Those that may still go on.
     open: HashMap<String, Timestamp>,
-    /// Sessions that may not, the oldest first.
+    /// Ended sessions, oldest first.
     ended: BTreeSet<(Timestamp, String)>,
 }
 
 impl OwnerIndex {
-    /// What was open and has ended is so no longer.
+    /// Moves expired sessions from `open` to `ended`.
     fn close_ended(&mut self, now: Timestamp) {
         for (id, ends) in self.open.extract_if(|_, ends| *ends <= now) {
             if id.starts_with(SESSION_PREFIX) {
@@ -60,7 +59,7 @@ impl MemoryState {
         self.by_owner.entry((owner.tenant.to_owned(), owner.subject.to_owned())).or_default()
     }
 
-    /// Counts it as open or not, and no longer as it was when it was to end at another time.
+    /// Updates the index for a session whose state or expiry changed; `was` is its previous expiry.
     fn reindex(
         &mut self,
         owner: SessionOwner<'_>,
@@ -80,7 +79,7 @@ impl MemoryState {
         }
     }
 
-    /// A session, if it is there and of this version.
+    /// Returns the session if it exists, belongs to this owner and has this version.
     fn find_version(
         &mut self,
         owner: SessionOwner<'_>,
@@ -91,7 +90,7 @@ impl MemoryState {
         (session.belongs_to(owner) && session.version == version).then_some(session)
     }
 
-    /// Forgets those of this owner that have ended, but for so many.
+    /// Deletes the oldest ended sessions of this owner beyond `most`.
     fn prune_ended(&mut self, owner: SessionOwner<'_>, most: u32) {
         let ended = &mut self.owner_index(owner).ended;
         let excess = ended.len().saturating_sub(most as usize);

@@ -1,5 +1,5 @@
-//! How sessions are loaded and saved: sealed in the store with a version and a lease, or sealed in a token that the client
-//! keeps.
+//! Loads and saves sessions: sealed in the store with a version and a lease, or sealed in a token that the
+//! client keeps.
 
 use jiff::Timestamp;
 use serde_json::Map;
@@ -14,16 +14,20 @@ use super::{
 };
 use crate::Answers;
 
-/// Where a session is kept.
 #[derive(Clone, Debug)]
 pub(super) enum SessionLocation {
-    /// Nowhere yet; the store will.
+    /// A new session that will be stored.
     Unstored,
-    /// In the store, in this version.
-    Stored { version: i64, leased_until: Option<Timestamp> },
-    /// With the client, who has this token. So often was something done in it.
-    Token { token: String, effects: u32 },
-    /// Nowhere yet; the client will.
+    Stored {
+        version: i64,
+        leased_until: Option<Timestamp>,
+    },
+    /// In this token of the client, after `effects` effects.
+    Token {
+        token: String,
+        effects: u32,
+    },
+    /// A new session that the client will keep.
     UnissuedToken,
 }
 
@@ -46,7 +50,7 @@ impl SessionLocation {
         }
     }
 
-    /// Something was done.
+    /// Records an effect, so that the next token differs from the used one.
     pub(super) fn count_effect(&mut self) {
         if let Self::Token { effects, .. } = self {
             *effects += 1;
@@ -54,7 +58,7 @@ impl SessionLocation {
     }
 }
 
-/// A session in the hands of somebody who works on it.
+/// A session that is being processed.
 pub(super) struct LoadedSession {
     pub(super) id: String,
     pub(super) session: Session,
@@ -62,7 +66,7 @@ pub(super) struct LoadedSession {
 }
 
 impl LoadedSession {
-    /// Somebody worked on it and was not heard of since.
+    /// Whether a turn was running and its lease has expired.
     pub(super) fn is_abandoned(&self, now: Timestamp) -> bool {
         let runs = matches!(self.session.state(), SessionState::Active | SessionState::Processing);
         let leased =
@@ -70,8 +74,8 @@ impl LoadedSession {
         runs && !leased
     }
 
-    /// What sees to it that nothing is done twice, if the client keeps this session. It is about the session and not about
-    /// a token: there are many of one session, and each can be written in many ways.
+    /// The guard against repeated effects, if the client keeps this session. It is keyed by session and not
+    /// by token, because a session has many tokens, and each token has many encodings.
     pub(super) fn single_use_guard<'a>(&self, sessions: &'a Sessions) -> Option<SingleUseGuard<'a>> {
         let SessionLocation::Token { effects, .. } = &self.location else { return None };
         let forgotten = saturating_add(self.session.created(), sessions.limits.max_lifetime);
@@ -79,7 +83,7 @@ impl LoadedSession {
     }
 }
 
-/// What is noted when a session that its client keeps is cancelled.
+/// The marker that the store records when a session kept by the client is cancelled.
 pub(super) fn cancellation_marker(id: &str) -> [u8; 32] {
     Sha256::digest(format!("{id} cancelled")).into()
 }
@@ -95,7 +99,7 @@ impl Sessions {
             SessionRef::Token(token) => {
                 let read = token::decode_token(&self.seal, env.owner(), token, now);
                 let (id, TokenPayload { effects, session, .. }) = read.ok_or(SessionError::NotFound)?;
-                // The token that came of the cancellation says so itself, and may be looked at.
+                // The token issued by the cancellation contains that state itself and may still be read.
                 let says_so = session.state() == SessionState::Cancelled;
                 if !says_so && self.store.is_used(&cancellation_marker(&id)).await? {
                     return Err(SessionError::Cancelled);
@@ -118,7 +122,7 @@ impl Sessions {
         serde_json::from_slice(&self.seal.decrypt(body, &token::associated_data(owner, id, "session"))?).ok()
     }
 
-    /// Writes it down, and says where it stands.
+    /// Saves the session and returns a snapshot.
     pub(super) async fn save_and_snapshot(
         &self,
         env: &dyn SessionEnv,
@@ -160,7 +164,7 @@ impl Sessions {
         SessionSnapshot { id, session, token, expires_at: ends }
     }
 
-    /// Writes a session down where it is kept. `false`: somebody was faster. One that has become too large ends with that.
+    /// Saves a session. Returns `false` if another write was first. Ends a session that has become too large.
     pub(super) async fn save_or_end(
         &self,
         env: &dyn SessionEnv,
@@ -178,7 +182,7 @@ impl Sessions {
             let now = env.now();
             let Session { tool, timeout, created, .. } = &loaded.session;
             let mut ended = Session::new(tool.clone(), Answers::new(), Map::new(), *timeout, *created);
-            ended.fail("conversation_too_long", "the session has become too large", now);
+            ended.fail("conversation_too_long", "the session exceeds its size limit", now);
             self.save(env, &loaded.id, &ended, &mut loaded.location, None).await?;
         }
         written
@@ -225,7 +229,7 @@ impl Sessions {
         Ok(true)
     }
 
-    /// Keeps a new session, in its first version.
+    /// Inserts a new session as version 1.
     async fn insert_session(
         &self,
         env: &dyn SessionEnv,
@@ -247,10 +251,10 @@ impl Sessions {
         }
     }
 
-    /// Why somebody else was faster.
+    /// Returns the error for a write that lost against another one.
     pub(super) async fn conflict_error(&self, env: &dyn SessionEnv, loaded: &LoadedSession) -> SessionError {
         if !loaded.location.is_stored() {
-            // A token that was used already is like one that never was.
+            // Used tokens are reported like unknown ones.
             return match self.store.is_used(&cancellation_marker(&loaded.id)).await {
                 Ok(false) => SessionError::NotFound,
                 Ok(true) => SessionError::Cancelled,

@@ -1,21 +1,21 @@
-//! What came first, within one process.
+//! Ordering of events within one process.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A reading of the monotonic clock of one process. Clocks that show the date are set now and then and differ between
-/// machines, so what came first is told by these alone; and those of two processes cannot be compared.
+/// A reading of the monotonic clock of one process. Wall clocks are adjusted and differ between machines, so
+/// only these readings determine the order of events. Readings of different processes are not comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessInstant {
-    /// The process: a number that it drew at random when it started.
+    /// Identifies the process: a random number generated at startup.
     pub instance: u64,
-    /// The time since an origin that stays the same in this process.
+    /// The time since an origin that is fixed for the process.
     pub reading: Duration,
 }
 
 impl ProcessInstant {
-    /// Whether it certainly came before the other one. Of two processes it is not known.
+    /// Whether this reading is known to be earlier. Always `false` for readings of different processes.
     pub fn is_before(self, other: Self) -> bool {
         self.instance == other.instance && self.reading < other.reading
     }

@@ -1,4 +1,4 @@
-//! The use cases of sessions: start one, respond to it, ask for its status, cancel it.
+//! The operations on sessions: start, respond, status, keep alive, cancel.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,71 +18,71 @@ use super::{
 };
 use crate::{Answers, DynConversation, Entropy, Env, Halt, InvalidAnswer, Journal, JournalStore, Seal};
 
-/// A pause, sooner or later over.
+/// The future returned by [`SessionEnv::sleep`].
 pub type SleepFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The environment that sessions run in: that of one caller.
+/// The environment of the sessions of one caller.
 pub trait SessionEnv: Env {
-    /// The caller: whose sessions they are.
+    /// The caller, who owns the sessions.
     fn owner(&self) -> SessionOwner<'_>;
 
-    /// A reading of this process's monotonic clock.
+    /// Reads the monotonic clock of this process.
     fn monotonic(&self) -> ProcessInstant;
 
-    /// Completes after this time.
+    /// Completes after `duration`.
     fn sleep(&self, duration: Duration) -> SleepFuture;
 
-    /// The conversation of this tool, if there is one that the owner may use.
+    /// Returns the conversation of a tool, if it exists and the owner may use it.
     fn conversation(&self, tool: &str) -> Option<Box<dyn DynConversation>>;
 }
 
-/// How a session begins.
+/// The parameters of a new session.
 #[derive(Clone, Debug, Default)]
 pub struct StartRequest {
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// Arguments, which answer the questions of the same names.
+    /// Arguments, which answer the questions with the same names.
     pub arguments: Answers,
-    /// What to remember about it.
+    /// Additional data, available to the conversation as [`Flow::context`](crate::Flow::context).
     pub context: Map<String, Value>,
-    /// How long its user may stay silent, if not as long as usual.
+    /// Idle timeout. Defaults to [`Limits::idle_timeout`].
     pub timeout: Option<Duration>,
-    /// The client keeps it.
+    /// Whether the client keeps the session, in a token.
     pub is_stateless: bool,
 }
 
-/// Which session.
+/// Refers to a session.
 #[derive(Clone, Copy, Debug)]
 pub enum SessionRef<'a> {
-    /// The one with this id.
+    /// A stored session, by id.
     Id(&'a str),
-    /// The one in this token.
+    /// A session in a token of the client.
     Token(&'a str),
 }
 
-/// Where a session stands.
+/// The state of a session at one point in time.
 #[derive(Clone, Debug)]
 pub struct SessionSnapshot {
-    /// Its id.
+    /// The session id.
     pub id: String,
     /// The session.
     pub session: Session,
-    /// The session itself, where its client keeps it.
+    /// The token that contains the session, if the client keeps it.
     pub token: Option<String>,
-    /// When it ends if nobody says anything.
+    /// When the session expires without further activity.
     pub expires_at: Timestamp,
 }
 
-/// What a response came to.
+/// The result of a response.
 #[derive(Clone, Debug)]
 pub struct RespondReply {
-    /// Where the session stands now.
+    /// The session after the response.
     pub snapshot: SessionSnapshot,
-    /// What is wrong with the response. `None`: it was accepted.
+    /// Why the answer was rejected. `None` if it was accepted.
     pub invalid: Option<InvalidAnswer>,
 }
 
-/// The sessions of everybody.
+/// Manages the sessions of all owners.
 pub struct Sessions {
     pub(super) store: Arc<dyn SessionStore>,
     pub(super) seal: Arc<Seal>,
@@ -90,17 +90,17 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Kept there, sealed with that.
+    /// Manages sessions in `store`, sealed with `seal`.
     pub fn new(store: Arc<dyn SessionStore>, seal: Arc<Seal>, limits: Limits) -> Self {
         Self { store, seal, limits }
     }
 
-    /// How much of everything.
+    /// The limits in effect.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What else is kept beside the sessions for this owner.
+    /// The documents stored next to the sessions of this owner.
     pub fn documents<'a>(
         &'a self,
         owner: SessionOwner<'a>,
@@ -109,17 +109,17 @@ impl Sessions {
         SessionDocuments::new(self.store.as_ref(), &self.seal, owner, entropy)
     }
 
-    /// The keys that everything here is sealed with.
+    /// The keys that sessions are sealed with.
     pub fn seal(&self) -> &Arc<Seal> {
         &self.seal
     }
 
-    /// Where they are kept.
+    /// The session store.
     pub fn store(&self) -> &dyn SessionStore {
         self.store.as_ref()
     }
 
-    /// Begins a session, and runs it up to its first question.
+    /// Starts a session and runs it up to its first question.
     pub async fn start(
         &self,
         env: &dyn SessionEnv,
@@ -137,14 +137,14 @@ impl Sessions {
         self.save_and_snapshot(env, loaded).await
     }
 
-    /// Takes a response, and runs the session up to its next question.
+    /// Applies a response and runs the session up to its next question.
     pub async fn respond(
         &self,
         env: &dyn SessionEnv,
         session: SessionRef<'_>,
         response: UserResponse,
     ) -> Result<RespondReply, SessionError> {
-        // Somebody may have said that they are still there in the meantime, which changes nothing but the version.
+        // A concurrent keep-alive changes nothing but the version, so retry.
         for _ in 0..3 {
             let loaded = self.load(env, session).await?;
             let prompt = loaded.session.prompt_id();
@@ -164,7 +164,7 @@ impl Sessions {
         response: UserResponse,
     ) -> Result<RespondReply, SessionError> {
         if loaded.is_abandoned(env.now()) {
-            // Most likely the answer that was being worked on, sent again: that goes on first.
+            // This is most likely a retry of the answer that was being processed, so resume that turn first.
             let state = self.resume_abandoned(env, loaded).await?.session.state();
             return Err(SessionError::WrongState { state });
         }
@@ -177,8 +177,8 @@ impl Sessions {
                 turn_runner::run_turn(self, env, &mut loaded, input).await?
             }
             Err(problem) => {
-                // What is refused was counted, or else refusals would be free. Where others write at the same time some
-                // are missed, but never all of them.
+                // Save the count, or rejected responses would not be rate-limited. Concurrent writes can lose
+                // some counts, but never all of them.
                 if loaded.session.counted != counted {
                     self.save_or_end(env, &mut loaded, None).await?;
                 }
@@ -188,7 +188,7 @@ impl Sessions {
         Ok(RespondReply { snapshot: self.save_and_snapshot(env, loaded).await?, invalid })
     }
 
-    /// Where it stands. One that nobody works on any more is gone on with.
+    /// Returns the state of a session, and resumes it if its turn was abandoned.
     pub async fn status(
         &self,
         env: &dyn SessionEnv,
@@ -202,7 +202,7 @@ impl Sessions {
         self.or_current_snapshot(env, session, gone_on).await
     }
 
-    /// Goes on with a session that nobody works on any more.
+    /// Resumes a session whose turn was abandoned.
     async fn resume_abandoned(
         &self,
         env: &dyn SessionEnv,
@@ -213,7 +213,7 @@ impl Sessions {
         self.save_and_snapshot(env, loaded).await
     }
 
-    /// The same as [`status`](Self::status), and its user counts as present.
+    /// Like [`status`](Self::status), and resets the idle timeout.
     pub async fn keep_alive(
         &self,
         env: &dyn SessionEnv,
@@ -228,7 +228,7 @@ impl Sessions {
         self.or_current_snapshot(env, session, present).await
     }
 
-    /// Whoever only asks where a session stands is told so, even if somebody else was faster to go on with it.
+    /// A status request succeeds even if another request resumed the session first.
     async fn or_current_snapshot(
         &self,
         env: &dyn SessionEnv,
@@ -248,14 +248,14 @@ impl Sessions {
         self.snapshot(loaded.id, loaded.session, token)
     }
 
-    /// Ends a session. If its conversation runs somewhere, it is stopped there.
+    /// Cancels a session. If its conversation is running in any process, it is stopped.
     pub async fn cancel(
         &self,
         env: &dyn SessionEnv,
         session: SessionRef<'_>,
         reason: Option<&str>,
     ) -> Result<SessionSnapshot, SessionError> {
-        // Whoever works on it may write it down in between, again and again; but not without end.
+        // A running turn may save the session in between, so retry, but not forever.
         for _ in 0..20 {
             let mut loaded = self.load(env, session).await?;
             loaded.session.cancel(reason, env.now())?;
@@ -269,24 +269,26 @@ impl Sessions {
         Err(SessionError::WrongState { state: SessionState::Processing })
     }
 
-    /// Cancels a session that its client keeps: whatever tokens of it there are, they are refused from now on.
+    /// Cancels a session that the client keeps: all of its tokens are rejected from now on.
     async fn revoke_tokens(
         &self,
         loaded: &LoadedSession,
         spending: &SingleUseGuard<'_>,
     ) -> Result<(), SessionError> {
         if spending.is_spent_in_store().await? {
-            // Something was done since: a token that was used already is like one that never was.
+            // The token has been used for an effect, and used tokens are reported like unknown ones.
             return Err(SessionError::NotFound);
         }
-        // Nobody has a token of it for longer: the last turn may begin when its time is all but over.
+        // No token outlives this: the last turn may start just before the session reaches its maximum
+        // lifetime.
         let Limits { max_lifetime: longest, turn_timeout: turn, grace_period: grace, .. } = self.limits;
         let forgotten =
             saturating_add(loaded.session.created(), longest.saturating_add(turn).saturating_add(grace));
         if !self.store.mark_used(&cancellation_marker(&loaded.id), forgotten).await? {
             return Err(SessionError::Cancelled);
         }
-        // A turn that runs somewhere does nothing any more. What it has begun to do is done, as with sessions in a store.
+        // Stops a running turn from performing effects. Effects already started complete, as with stored
+        // sessions.
         match spending.claim(&Journal::default()).await {
             Err(Halt::StoreUnavailable(cause)) => Err(turn_runner::store_error_from_cause(&cause)),
             Ok(()) | Err(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! Tokens that may be used once where something follows from them.
+//! Tokens that can be used for an effect only once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 use super::{SessionStore, StoreError};
 use crate::{Halt, Journal, JournalFuture, JournalStore};
 
-/// Sees to it that a token is not gone on from twice, once something is done. The client keeps the journal, so there is
-/// nothing else that could be kept.
+/// Ensures that a conversation does not continue twice from the same token once it performs an effect. The
+/// client keeps the journal, so this is all that the store records.
 pub struct SingleUseGuard<'a> {
     store: &'a dyn SessionStore,
     token_digest: [u8; 32],
@@ -18,18 +18,18 @@ pub struct SingleUseGuard<'a> {
 }
 
 impl<'a> SingleUseGuard<'a> {
-    /// For the conversation `id` after so many effects, of which nobody has a token any more when it is `forgotten`.
+    /// Guards the conversation `id` after `effects` effects. No valid token of it exists after `delete_at`.
     pub fn new(store: &'a dyn SessionStore, id: &str, effects: u32, delete_at: Timestamp) -> Self {
         let token_digest = Sha256::digest(format!("{id} {effects}")).into();
         Self { store, token_digest, delete_at, is_spent: AtomicBool::new(false) }
     }
 
-    /// Whether something was done.
+    /// Whether this turn has performed an effect.
     pub fn is_spent(&self) -> bool {
         self.is_spent.load(Ordering::Acquire)
     }
 
-    /// Whether something was done by anybody from here.
+    /// Whether any turn has performed an effect from this point.
     pub(super) async fn is_spent_in_store(&self) -> Result<bool, StoreError> {
         self.store.is_used(&self.token_digest).await
     }

@@ -1,4 +1,4 @@
-//! A session: where a conversation stands, and what was said in it.
+//! The state and history of a session.
 
 use std::time::Duration;
 
@@ -10,28 +10,28 @@ use serde_json::{Map, Value};
 use super::{Limits, ProcessInstant};
 use crate::{Answers, Field, InvalidAnswer, Journal, PendingQuestion, Progress, Prompt};
 
-/// The states of the MCP Flow document.
+/// The session states of the MCP Flow specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
-    /// It has an id and nothing else yet.
+    /// Created, but not yet running.
     Idle,
-    /// Its first turn runs.
+    /// The first turn is running.
     Active,
     /// A question is open.
     WaitingUser,
-    /// An answer is being worked on.
+    /// An answer is being processed.
     Processing,
-    /// It came to its end.
+    /// The conversation completed.
     Completed,
-    /// Somebody ended it.
+    /// The session was cancelled.
     Cancelled,
-    /// It could not go on.
+    /// The session failed.
     Error,
 }
 
 impl SessionState {
-    /// Whether it may still go on.
+    /// Whether the session has not ended.
     pub fn is_open(self) -> bool {
         match self {
             Self::Idle | Self::Active | Self::WaitingUser | Self::Processing => true,
@@ -39,13 +39,13 @@ impl SessionState {
         }
     }
 
-    /// Whether the document has a way from here to there.
+    /// Whether the specification has a transition from this state to `next`.
     pub fn can_transition_to(self, next: Self) -> bool {
         use SessionState::{Active, Cancelled, Completed, Error, Idle, Processing, WaitingUser};
         matches!(
             (self, next),
             (Idle, Active)
-                // A conversation with nothing to ask has nothing to wait for.
+                // A conversation without questions does not wait.
                 | (Active, WaitingUser | Processing)
                 | (WaitingUser, Processing)
                 | (Processing, WaitingUser | Completed)
@@ -53,33 +53,33 @@ impl SessionState {
     }
 }
 
-/// A question that was answered.
+/// An answered question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PastTurn {
     /// The name of the answer.
     pub name: String,
-    /// The question, as it was written down: most turns never look at it again, and there are many of them.
+    /// The serialized question. Most turns never read it again, so it is not parsed on every load.
     pub(super) prompt: RawPrompt,
-    /// The answer, as it was understood.
+    /// The normalized answer.
     pub value: Value,
-    /// What the client says about when it was given. Not to be trusted.
+    /// The time of the answer according to the client. Untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Value>,
-    /// What the client says about it besides. Not to be trusted.
+    /// Additional data from the client. Untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
-    /// When it came in.
+    /// When the server received the answer.
     pub at: Timestamp,
 }
 
 impl PastTurn {
-    /// The question.
+    /// Parses the question.
     pub fn prompt(&self) -> Option<Prompt> {
         serde_json::from_str(self.prompt.0.get()).ok()
     }
 }
 
-/// A prompt that is copied and not read.
+/// A serialized prompt that is copied without parsing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct RawPrompt(Box<RawValue>);
@@ -96,16 +96,16 @@ impl PartialEq for RawPrompt {
     }
 }
 
-/// Why a session could not go on, or who ended it.
+/// Why a session failed or was cancelled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionFailure {
-    /// A stable name for programs.
+    /// A stable machine-readable name.
     pub kind: String,
-    /// What happened, for people.
+    /// A message for people.
     pub message: String,
 }
 
-/// Where a conversation stands, and what was said in it: all that has to be kept.
+/// The state and history of a conversation: everything that has to be stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Session {
     pub(super) tool: String,
@@ -115,10 +115,10 @@ pub struct Session {
     pub(super) context: Map<String, Value>,
     pub(super) created: Timestamp,
     pub(super) active: Timestamp,
-    /// When the open prompt was put. Builds that do not know `put` cannot do without it, and replicas of both run side by
-    /// side while a server is brought up to date.
+    /// When the open prompt was issued. Builds without `put` require it, and replicas of both builds run side
+    /// by side during an upgrade.
     pub(super) asked: Timestamp,
-    /// When each process last put a prompt, by its own clock; the open one is the last of them.
+    /// When each process last issued a prompt, by its own clock. The last entry belongs to the open prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) put: Vec<ProcessInstant>,
     pub(super) timeout: Duration,
@@ -126,25 +126,25 @@ pub struct Session {
     pub(super) journal: Journal,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) turns: Vec<PastTurn>,
-    /// How many answers were taken, also those that were gone back from.
+    /// How many answers were accepted, including undone ones.
     #[serde(default)]
     pub(super) answered: usize,
-    /// What is asked, all fields of it.
+    /// The open question with all of its fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) open: Option<PendingQuestion>,
-    /// Answers to fields of the open form, as long as others are missing.
+    /// Answers to fields of the open form while others are missing.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) partial: Answers,
-    /// How often the open question was answered badly.
+    /// How many answers to the open question were rejected.
     pub(super) attempts: u32,
-    /// How often of these the conversation itself refused the answers.
+    /// How many of these the conversation itself rejected.
     pub(super) refusals: u32,
-    /// What was wrong with the last answer.
+    /// Why the last answer was rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) invalid: Option<InvalidAnswer>,
-    /// How many prompts were put, which gives each its own name.
+    /// How many prompts were issued. Numbers the prompts.
     pub(super) prompts: u32,
-    /// The answers that are being worked on.
+    /// The answers that are being processed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pending: Option<Answers>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,7 +153,7 @@ pub struct Session {
     pub(super) summary: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) failed: Option<SessionFailure>,
-    /// When the responses began to be counted, and how many there were since.
+    /// The start of the current rate-limit window, and the number of responses in it.
     pub(super) counted: (Timestamp, u32),
 }
 
@@ -192,53 +192,53 @@ impl Session {
         }
     }
 
-    /// The tool that is talked to.
+    /// The name of the tool.
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// Where it stands.
+    /// The current state.
     pub fn state(&self) -> SessionState {
         self.state
     }
 
-    /// When it was begun.
+    /// When the session was started.
     pub fn created(&self) -> Timestamp {
         self.created
     }
 
-    /// When its user was last heard of.
+    /// When the user was last active.
     pub fn last_active(&self) -> Timestamp {
         self.active
     }
 
-    /// How long its user may stay silent.
+    /// The idle timeout.
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// What whoever began it said about it.
+    /// Additional data passed when the session was started.
     pub fn context(&self) -> &Map<String, Value> {
         &self.context
     }
 
-    /// What was asked and answered.
+    /// The answered questions.
     pub fn history(&self) -> &[PastTurn] {
         &self.turns
     }
 
-    /// The question that is open: of a form, the first that has no answer yet.
+    /// The open question; of a form, the first field without an answer.
     pub fn current_field(&self) -> Option<&Field> {
         let fields = &self.open.as_ref().filter(|_| self.state == SessionState::WaitingUser)?.question.fields;
         fields.iter().find(|field| !self.partial.contains_key(&field.name))
     }
 
-    /// A name for the prompt that is open. No other prompt of this session has it.
+    /// The id of the open prompt, unique within this session.
     pub fn prompt_id(&self) -> String {
         format!("prompt_{}", self.prompts)
     }
 
-    /// What was wrong with the last answer to the open question, or with the argument that was to answer it.
+    /// Why the last answer to the open question, or the argument for it, was rejected.
     pub fn invalid_answer(&self) -> Option<&InvalidAnswer> {
         self.invalid.as_ref().or_else(|| {
             let (name, problems) = (&self.current_field()?.name, &self.open.as_ref()?.problems);
@@ -246,40 +246,40 @@ impl Session {
         })
     }
 
-    /// What is said above a form that has several fields.
+    /// The text above the fields of a form.
     pub fn heading(&self) -> Option<&str> {
         let question = &self.open.as_ref()?.question;
         let says_more = self.current_field().is_some_and(|field| field.prompt.message != question.message);
         says_more.then_some(question.message.as_str())
     }
 
-    /// How far it is.
+    /// The progress of the conversation, if it reports any.
     pub fn progress(&self) -> Option<&Progress> {
         self.open.as_ref()?.progress.as_ref()
     }
 
-    /// What came out in the end.
+    /// The result of a completed conversation.
     pub fn result(&self) -> Option<&Value> {
         self.result.as_ref()
     }
 
-    /// The same in a sentence, if the tool says so.
+    /// A one-sentence summary of the result, if the tool set one.
     pub fn summary(&self) -> Option<&str> {
         self.summary.as_deref()
     }
 
-    /// Why it could not go on, or who ended it.
+    /// Why the session failed or was cancelled.
     pub fn failure(&self) -> Option<&SessionFailure> {
         self.failed.as_ref()
     }
 
-    /// All answers by name: those that came with the start, and those that were given since.
+    /// All answers by name: the arguments and the answers given since.
     pub fn answers(&self) -> Answers {
         let given = self.turns.iter().map(|turn| (turn.name.clone(), turn.value.clone()));
         self.arguments.clone().into_iter().chain(given).collect()
     }
 
-    /// When it ends if nobody says anything. What is over ends when nobody may read it any more.
+    /// When the session expires without further activity. After that an ended session can no longer be read.
     pub fn expires_at(&self, limits: &Limits) -> Timestamp {
         match self.state {
             SessionState::Completed | SessionState::Cancelled | SessionState::Error => {
@@ -294,7 +294,7 @@ impl Session {
     }
 }
 
-/// So much later; at the end of time, if it comes to that.
+/// Adds a duration, saturating at [`Timestamp::MAX`].
 pub(super) fn saturating_add(time: Timestamp, later: Duration) -> Timestamp {
     let later = SignedDuration::try_from(later).unwrap_or(SignedDuration::MAX);
     time.checked_add(later).unwrap_or(Timestamp::MAX)

@@ -1,79 +1,79 @@
-//! What sessions need of a store. A method is a whole use case: it happens or it does not.
+//! The session store interface. Each method is one atomic operation.
 
 use jiff::Timestamp;
 use store_api::StoreFuture;
 
-/// Whose session it is. Nobody else can tell whether it exists.
+/// The owner of a session. Other owners cannot tell whether the session exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionOwner<'a> {
-    /// The tenant that the owner belongs to.
+    /// The tenant of the owner.
     pub tenant: &'a str,
-    /// The owner.
+    /// The owner within the tenant.
     pub subject: &'a str,
 }
 
-/// A session as a store keeps it. What was said in it is in `body`, which the store cannot read.
+/// A stored session. Its content is in `body`, which is sealed: the store cannot read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRow {
-    /// It may still go on: it counts towards the most that an owner may have.
+    /// Whether the session has not ended. Open sessions count towards the quota of their owner.
     pub is_open: bool,
-    /// From then on nobody is shown what is in it.
+    /// After this time the content can no longer be read.
     pub expires_at: Timestamp,
-    /// From then on nobody remembers that there was one.
+    /// After this time the row can be deleted.
     pub delete_at: Timestamp,
-    /// Somebody works on it, and has to be heard of again until then.
+    /// A turn is running, and must renew its lease before this time.
     pub leased_until: Option<Timestamp>,
-    /// What is in it, sealed. `None` once it has ended and been swept.
+    /// The sealed content. `None` after the session has expired and been swept.
     pub body: Option<Vec<u8>>,
 }
 
-/// What the ids of sessions begin with. Those of documents that are kept beside them begin with their kind.
+/// Prefix of session ids. Ids of documents stored next to sessions start with their kind instead.
 pub const SESSION_PREFIX: &str = "session_";
 
-/// How many sessions one owner may have.
+/// The session quota of one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionQuota {
-    /// Open at once.
+    /// Maximum number of open sessions.
     pub max_open: u32,
-    /// Ended, and remembered.
+    /// Maximum number of ended sessions that are retained.
     pub max_ended: u32,
 }
 
 impl SessionQuota {
-    /// As many as there are.
+    /// No limits.
     pub const UNLIMITED: Self = Self { max_open: u32::MAX, max_ended: u32::MAX };
 }
 
-/// What came of beginning a session.
+/// The result of inserting a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Admission {
-    /// It is kept.
+    /// The session was inserted.
     Admitted,
-    /// The owner has as many open sessions as they may have.
+    /// The owner has reached the limit of open sessions.
     Full {
-        /// When the first of them ends by itself. `None`: there is none, so they may have none.
+        /// When the first of them expires. `None` if there is none, which means that the limit is zero.
         until: Option<Timestamp>,
     },
 }
 
 impl Admission {
-    /// Whether it is kept.
+    /// Whether the session was inserted.
     #[must_use]
     pub fn is_admitted(self) -> bool {
         self == Self::Admitted
     }
 }
 
-/// Where sessions are kept. Every change names the version that it was made from, and does not happen if another change
-/// was faster: of many that happen at once, one succeeds.
+/// A store for sessions. Every write names the version that it is based on and fails if that is no longer the
+/// newest: of several concurrent writes, exactly one succeeds.
 pub trait SessionStore: Send + Sync {
-    /// Keeps a new session as version 1, unless the owner has as many sessions as the quota allows that are open and have
-    /// not ended by `now`. Ids are drawn at random and never come twice.
+    /// Inserts a new session as version 1, unless the owner has reached the quota of sessions that are open
+    /// and not expired at `now`. Ids are random and never reused.
     ///
-    /// Of the owner's sessions that are closed or have ended by then, the new one included, those that end latest are kept,
-    /// as many as the quota says; the others are deleted. Rows whose ids do not begin with [`SESSION_PREFIX`] are no
-    /// sessions, and stay.
+    /// Of the owner's sessions that are closed or expired at `now`, including the new one, the store retains
+    /// those that expire last, up to the quota, and deletes the others. Rows whose ids do not start with
+    /// [`SESSION_PREFIX`] are not sessions and are never deleted here.
     fn insert<'a>(
         &'a self,
         owner: SessionOwner<'a>,
@@ -83,11 +83,12 @@ pub trait SessionStore: Send + Sync {
         now: Timestamp,
     ) -> StoreFuture<'a, Admission>;
 
-    /// The session and its version, if there is one of this id and owner.
+    /// Returns the session and its version, if this owner has a session with this id.
     fn load<'a>(&'a self, owner: SessionOwner<'a>, id: &'a str)
     -> StoreFuture<'a, Option<(i64, SessionRow)>>;
 
-    /// Replaces version `version` by `row`, which becomes the next one. `false`: it is not the newest version.
+    /// Replaces version `version` with `row`, which becomes the next version. `false` if it is not the newest
+    /// version.
     fn save<'a>(
         &'a self,
         owner: SessionOwner<'a>,
@@ -96,7 +97,8 @@ pub trait SessionStore: Send + Sync {
         row: SessionRow,
     ) -> StoreFuture<'a, bool>;
 
-    /// Extends the lease of version `version`, which stays the version that it is. `false`: it is not the newest.
+    /// Extends the lease of version `version` without changing the version. `false` if it is not the newest
+    /// version.
     fn renew_lease<'a>(
         &'a self,
         owner: SessionOwner<'a>,
@@ -105,18 +107,19 @@ pub trait SessionStore: Send + Sync {
         leased_until: Timestamp,
     ) -> StoreFuture<'a, bool>;
 
-    /// Notes that something was used that may be used once; it can be forgotten at `forgotten`. `false`: it was used
-    /// before.
+    /// Marks a single-use token as used. The mark can be deleted at `forgotten`. `false` if it was already
+    /// used.
     fn mark_used<'a>(&'a self, token: &'a [u8; 32], forgotten: Timestamp) -> StoreFuture<'a, bool>;
 
-    /// Whether it was noted, by [`spend`](Self::spend), that this was used, and is not forgotten yet.
+    /// Whether [`mark_used`](Self::mark_used) has marked this token and the mark has not been deleted.
     fn is_used<'a>(&'a self, token: &'a [u8; 32]) -> StoreFuture<'a, bool>;
 
-    /// Takes the bodies out of what has ended by `now`, which changes no version, and deletes what can be forgotten by then. Returns how many rows
-    /// that concerned, at most about a thousand at a time: call it again while it finds many.
+    /// Removes the bodies of rows that have expired at `now`, without changing their version, and deletes
+    /// rows that are due for deletion. Returns the number of affected rows, at most about a thousand per
+    /// call: call it again while it returns many.
     fn sweep(&self, now: Timestamp) -> StoreFuture<'_, u64>;
 
-    /// Whether what it keeps is there after the process has ended.
+    /// Whether the data survives the end of the process.
     fn is_durable(&self) -> bool {
         true
     }

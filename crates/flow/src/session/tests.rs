@@ -1,4 +1,4 @@
-//! What only the inside of a session shows: that its two records of what was said agree, and the states that nobody sees.
+//! Tests of session internals: the agreement of history and journal, and the short-lived states.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use crate::{
     Turn, TurnContext, integer,
 };
 
-/// A form, a loop, and a form again, each with a rule of its own.
+/// A form in a loop, with a rule per form.
 #[derive(Clone)]
 struct FormLoop;
 
@@ -91,7 +91,7 @@ impl SessionEnv for SteppingEntropy {
     }
 }
 
-/// What the journal has as answers, and what is answered of the open form.
+/// The answers in the journal and in the open form.
 fn journal_answers(session: &Session) -> Vec<(String, Value)> {
     let entries =
         session.journal.entries.iter().filter(|entry| matches!(entry.mark.act, JournalEvent::Answer(_)));
@@ -105,7 +105,7 @@ fn history_answers(session: &Session) -> Vec<(String, Value)> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is answered, refused, gone back from: the history and the journal tell the same.
+    /// After any sequence of answers, rejections and undos, the history and the journal agree.
     #[test]
     fn history_and_journal_agree(says in prop::collection::vec(-2i64..10, 0..60)) {
         let limits = Limits { max_attempts: 1000, response_rate: (1000, Duration::from_secs(1)), ..Limits::default() };
@@ -136,7 +136,7 @@ fn advance_form_loop(journal: &mut Journal, input: Option<Answers>) -> Turn {
     FormLoop.advance(journal, input, &TurnContext::for_tests(&arguments)).now_or_never().unwrap()
 }
 
-/// Every state in its turn, also those that are over before anybody could see them.
+/// Passes through every state, including those too short-lived to observe.
 #[test]
 fn every_transition_is_documented() {
     use SessionState::{Active, Error, Idle, Processing, WaitingUser};
@@ -181,7 +181,7 @@ fn cancel_reason_is_truncated() {
     assert_eq!(session.failure().unwrap().message.chars().count(), 500);
 }
 
-/// What builds wrote that knew less about a session. They are still read, and go on.
+/// Sessions written by older builds lack some fields. They must load and continue.
 #[test]
 fn session_of_an_older_build_can_be_continued() {
     let (limits, now) = (Limits::default(), Timestamp::UNIX_EPOCH);

@@ -1,4 +1,4 @@
-//! A session that its client keeps (Appendix B of the document): encrypted, then signed.
+//! Tokens for sessions that the client keeps (Appendix B of the specification): encrypted, then signed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::{Session, SessionOwner};
 use crate::{Entropy, Seal};
 
-/// Longer than any that we give.
+/// Upper limit for the size of a token. Issued tokens are smaller.
 const MAX_TOKEN_BYTES: usize = 4 * 1024 * 1024;
 
-/// A token as its client sees it.
+/// The outer, client-visible structure of a token.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SessionToken {
@@ -21,17 +21,17 @@ struct SessionToken {
     signature: String,
 }
 
-/// What is inside.
+/// The encrypted content of a token.
 #[derive(Serialize, Deserialize)]
 pub(super) struct TokenPayload<S> {
-    /// From then on it opens nothing.
+    /// After this time the token is rejected.
     pub(super) expires: Timestamp,
-    /// How often something was done in this session.
+    /// How many turns of this session performed an effect.
     pub(super) effects: u32,
     pub(super) session: S,
 }
 
-/// Everything that a token is bound to, apart from what is in it.
+/// The associated data that binds a token to its owner, session and kind.
 pub(super) fn associated_data(owner: SessionOwner<'_>, id: &str, kind: &str) -> Vec<u8> {
     serde_json::to_vec(&(owner.tenant, owner.subject, kind, id)).unwrap_or_default()
 }
@@ -52,7 +52,8 @@ pub(super) fn encode_token(
     URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).unwrap_or_default())
 }
 
-/// The session in a token, and its id. Whatever is wrong with a token, it says no more than that.
+/// Decodes a token into the session id and its content. All failures look the same, to reveal nothing to an
+/// attacker.
 pub(super) fn decode_token(
     seal: &Seal,
     owner: SessionOwner<'_>,

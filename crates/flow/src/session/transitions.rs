@@ -1,4 +1,4 @@
-//! What may happen in a session, and what it becomes. Nothing here waits or reads a clock.
+//! The transitions of a session. Pure functions: nothing here waits or reads a clock.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -8,37 +8,38 @@ use super::state::{PastTurn, RawPrompt, Session, SessionFailure, SessionState, s
 use super::{Limits, ProcessInstant, SessionError};
 use crate::{Answers, Halt, InvalidAnswer, PendingQuestion, Turn, validate_answer};
 
-/// What a user says to a prompt.
+/// A user's response to a prompt.
 #[derive(Clone, Debug, Default)]
 pub struct UserResponse {
     /// The answer.
     pub value: Value,
-    /// When it came in. It answers no prompt that was put after that.
+    /// When the response arrived. It cannot answer a prompt that was issued later.
     pub received_at: Option<ProcessInstant>,
-    /// Which prompt it answers, if the client says so.
+    /// The prompt that it answers, if the client names one.
     pub prompt_id: Option<String>,
-    /// What the client says about when it was given.
+    /// The time of the response according to the client.
     pub timestamp: Option<Value>,
-    /// What the client says besides. `action` may be `back` or `skip`.
+    /// Additional data from the client. `action` may be `back` or `skip`.
     pub metadata: Option<Map<String, Value>>,
 }
 
-/// So many processes are remembered that have put a prompt of one session.
+/// How many processes that issued a prompt are remembered per session.
 const MAX_PROMPT_INSTANCES: usize = 8;
 
-/// What a response comes to.
+/// The outcome of a response.
 #[derive(Debug)]
 pub(super) enum ResponseOutcome {
-    /// It does not answer the question, which stays open.
+    /// The answer is invalid; the question stays open.
     Rejected(InvalidAnswer),
-    /// It does, and the next question of the form is open.
+    /// The answer is valid, and the next field of the form is open.
     NextField,
-    /// It does, and these answers let the conversation go on.
+    /// The answer is valid and the form is complete: the conversation continues with these answers.
     Continue(Option<Answers>),
 }
 
 impl Session {
-    /// Takes a response, as far as that goes without running the conversation. An error may have ended the session.
+    /// Applies a response without running the conversation. The session may have ended even if this returns
+    /// an error.
     pub(super) fn accept_response(
         &mut self,
         response: UserResponse,
@@ -66,13 +67,14 @@ impl Session {
         }
     }
 
-    /// Whether a response came in before the open prompt was put. A process knows that if it has put this prompt or one
-    /// since: the clocks of others say nothing. What came to another process is settled by the version that is written.
+    /// Whether a response arrived before the open prompt was issued. A process can only tell if it issued
+    /// this prompt or a later one itself, because clocks of different processes are not comparable. Responses
+    /// that arrived at other processes are caught by the version check on write.
     fn predates_open_prompt(&self, received: ProcessInstant) -> bool {
         self.put.iter().any(|put| received.is_before(*put))
     }
 
-    /// A prompt is put from here on.
+    /// Records that a prompt is issued now.
     fn record_prompt(&mut self, now: Timestamp, moment: ProcessInstant) {
         self.asked = now;
         self.put.retain(|put| put.instance != moment.instance);
@@ -89,10 +91,11 @@ impl Session {
         }
     }
 
-    /// Responses are counted in windows of time.
+    /// Counts responses in fixed time windows.
     fn count_response(&mut self, limits: &Limits, now: Timestamp) -> Result<(), SessionError> {
         let (most, window) = limits.response_rate;
-        // A clock that is behind the one that began the window must not make anybody wait for longer than a window.
+        // If this clock is behind the one that started the window, clients must still not wait longer than
+        // one window.
         let start = self.counted.0.min(now);
         let end = saturating_add(start, window);
         self.counted = if now >= end { (now, 0) } else { (start, self.counted.1) };
@@ -111,7 +114,7 @@ impl Session {
         now: Timestamp,
     ) -> Result<ResponseOutcome, SessionError> {
         if self.attempts >= limits.max_attempts {
-            self.fail("too_many_attempts", "the question got no usable answer", now);
+            self.fail("too_many_attempts", "no valid answer was given", now);
             return Err(SessionError::TooManyAttempts { attempts: limits.max_attempts });
         }
         if self.answer_count() >= limits.max_turns {
@@ -147,18 +150,18 @@ impl Session {
         Ok(ResponseOutcome::Continue(Some(std::mem::take(&mut self.partial))))
     }
 
-    /// The journal has the answers to a form in the order of its fields, and so has the history: what is gone back from
-    /// must be the same in both.
+    /// Sorts the history of a form by field, like the journal, so that going back undoes the same answer in
+    /// both.
     fn sort_turns_by_field(&mut self) {
         let fields = self.open.as_ref().map_or(&[][..], |open| &open.question.fields);
         let since = self.turns.len().saturating_sub(self.partial.len());
         self.turns[since..].sort_by_key(|turn| fields.iter().position(|field| field.name == turn.name));
     }
 
-    /// How many answers were taken in all its life. Those that were gone back from count as well: who goes back and forth
-    /// would else go on for ever, with as many attempts at every question as they like.
+    /// How many answers this session has accepted. Undone answers count as well: otherwise a client could go
+    /// back and forth forever and get unlimited attempts at every question.
     fn answer_count(&self) -> usize {
-        // Older builds kept no count.
+        // Older builds did not store the count.
         self.answered.max(self.turns.len())
     }
 
@@ -168,13 +171,13 @@ impl Session {
         ResponseOutcome::Rejected(invalid)
     }
 
-    /// The same question once more, with what was wrong.
+    /// Asks the same question again, with the problem of the last answer.
     fn repeat_prompt(&mut self, invalid: InvalidAnswer) {
         self.prompts += 1;
         self.invalid = Some(invalid);
     }
 
-    /// Goes back to the question before.
+    /// Returns to the previous question.
     fn undo_last_answer(&mut self) -> ResponseOutcome {
         let last = self.turns.last().map(|turn| turn.name.clone());
         if let Some(name) = last.filter(|name| self.partial.contains_key(name)) {
@@ -197,20 +200,21 @@ impl Session {
         self.begin_field();
     }
 
-    /// What was answered badly counts anew, unless all fields were right and their answers were not.
+    /// Resets the attempts, except for those in which the fields were valid and the conversation rejected the
+    /// form.
     fn begin_field(&mut self) {
         self.prompts += 1;
         (self.attempts, self.invalid) = (self.refusals, None);
     }
 
-    /// The conversation begins to run.
+    /// Marks the conversation as running.
     pub(super) fn mark_running(&mut self, input: Option<Answers>) {
         self.state =
             if self.state == SessionState::Idle { SessionState::Active } else { SessionState::Processing };
         self.pending = input;
     }
 
-    /// The conversation has run: this is where it stands now. What was wrong with the answers, if they were refused.
+    /// Applies the result of a turn. Returns the problem if the conversation rejected the answers.
     pub(super) fn apply_turn(
         &mut self,
         turn: Turn,
@@ -241,8 +245,8 @@ impl Session {
             self.begin_question();
             return None;
         };
-        // The conversation itself refused them. The others are kept, so that only what was wrong is asked again; what it
-        // complains about may also be no field of this question, and then all of it is.
+        // The conversation rejected the answers. Keep the valid ones and ask only for the rejected ones
+        // again. If the problem names no field of this question, ask for all of them.
         let is_wrong = |name: &str| problems.iter().any(|(wrong, _)| wrong == name);
         let any = answers.keys().any(|name| is_wrong(name));
         self.partial = answers.clone().into_iter().filter(|(name, _)| any && !is_wrong(name)).collect();
@@ -257,7 +261,8 @@ impl Session {
         Some(invalid)
     }
 
-    /// Forgets how it came to its result, so that the result can be kept. `false` if it has none.
+    /// Drops everything but the result, so that an oversized session can still be saved. `false` if it has no
+    /// result.
     pub(super) fn keep_only_result(&mut self) -> bool {
         self.turns.clear();
         self.arguments.clear();
@@ -266,13 +271,13 @@ impl Session {
         self.state == SessionState::Completed
     }
 
-    /// It cannot go on.
+    /// Ends the session with an error.
     pub(super) fn fail(&mut self, kind: &str, message: &str, now: Timestamp) {
         self.state = SessionState::Error;
         self.close(kind, message, now);
     }
 
-    /// Somebody ends it.
+    /// Ends the session on request.
     pub(super) fn cancel(&mut self, reason: Option<&str>, now: Timestamp) -> Result<(), SessionError> {
         match self.state {
             SessionState::Cancelled => return Err(SessionError::Cancelled),
@@ -291,12 +296,13 @@ impl Session {
         self.partial.clear();
     }
 
-    /// An argument turned out not to answer its question: it is asked instead. `false` if there is no such argument.
+    /// Drops an argument that is not a valid answer, so that its question is asked. `false` if there is no
+    /// such argument.
     pub(super) fn drop_argument(&mut self, halt: &Halt) -> bool {
         matches!(halt, Halt::InvalidArgument { name, .. } if self.arguments.remove(name).is_some())
     }
 
-    /// Where these arguments are asked for, it is said what was wrong with them.
+    /// Adds the problems of dropped arguments to the open question.
     pub(super) fn add_problems(&mut self, about: Vec<(String, InvalidAnswer)>) {
         if let Some(open) = &mut self.open {
             open.problems.extend(about);
@@ -308,7 +314,7 @@ fn action(response: &UserResponse) -> Option<&str> {
     response.metadata.as_ref()?.get("action")?.as_str()
 }
 
-/// How many bytes a response takes, near enough.
+/// The approximate size of a response in bytes.
 fn approximate_response_bytes(response: &UserResponse) -> usize {
     let entry = |(key, value): (&String, &Value)| key.len() + crate::journal::approximate_json_bytes(value);
     let metadata = response.metadata.as_ref().map_or(0, |map| map.iter().map(entry).sum());

@@ -1,8 +1,8 @@
-//! Running one turn of a session, and holding on to it meanwhile.
+//! Runs one turn of a session and holds its lease meanwhile.
 //!
-//! Most turns are over before anybody could notice them, and are written down once, at their end. A turn that takes longer,
-//! or is about to do something, first writes down that it runs: from then on its answer is not lost, nobody else works on
-//! it, and it is told when the session is cancelled.
+//! Most turns finish quickly and are saved once, at their end. A slow turn, or one that is about to perform
+//! an effect, is saved as running first: from then on its answer cannot be lost, no other process works on
+//! it, and it notices when the session is cancelled.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -20,36 +20,34 @@ use crate::{
     TurnContext,
 };
 
-/// A turn that takes longer than this is written down.
+/// A turn that takes longer than this is saved while it runs.
 const SLOW_TURN_THRESHOLD: Duration = Duration::from_millis(25);
 
-/// Somebody who runs a turn.
 struct TurnRunner<'a> {
     sessions: &'a Sessions,
     env: &'a dyn SessionEnv,
     id: &'a str,
-    /// As it was before the turn.
+    /// The session before the turn.
     session: &'a Session,
     persisted: Mutex<PersistedTurn>,
 }
 
-/// What of it is written down.
+/// What has been saved of the running turn.
 struct PersistedTurn {
     location: SessionLocation,
     is_claimed: bool,
-    /// How long the journal was when it was last written down.
+    /// The length of the journal when it was last saved.
     journal_len: usize,
 }
 
-/// What a turn came to.
 struct TurnOutcome {
     turn: Turn,
     journal: Journal,
     location: SessionLocation,
 }
 
-/// Runs a turn, and says what was wrong with the answers if the conversation refused them. The session is not written
-/// down yet, unless it had to be.
+/// Runs a turn. Returns the problem if the conversation rejected the answers. The caller has to save the
+/// session: it is only saved here if the turn was slow or performed an effect.
 pub(super) async fn run_turn(
     sessions: &Sessions,
     env: &dyn SessionEnv,
@@ -82,7 +80,7 @@ pub(super) async fn run_turn(
     }
 }
 
-/// What keeps a conversation from being written down, as a problem of its session.
+/// Converts the cause of [`Halt::StoreUnavailable`] into a session error.
 pub(super) fn store_error_from_cause(cause: &HaltCause) -> SessionError {
     let unnamed = || super::StoreError::Unreachable(cause.to_string());
     cause.downcast_ref::<super::StoreError>().cloned().unwrap_or_else(unnamed).into()
@@ -124,7 +122,7 @@ async fn run_conversation(
 }
 
 impl TurnRunner<'_> {
-    /// Runs the conversation, and is heard of while it takes long.
+    /// Runs the conversation, renewing the lease while it runs.
     async fn run_with_heartbeat(
         &self,
         conversation: &dyn DynConversation,
@@ -141,7 +139,7 @@ impl TurnRunner<'_> {
             durability,
             can_ask: true,
         };
-        // Whoever goes on with a session that crashed must not crash as well.
+        // Catch panics, or every process that resumes this session would crash in turn.
         let mut work = AssertUnwindSafe(conversation.advance(journal, input, &context)).catch_unwind();
         let (mut waited, mut next) = (Duration::ZERO, SLOW_TURN_THRESHOLD);
         loop {
@@ -154,7 +152,8 @@ impl TurnRunner<'_> {
             if waited >= limits.turn_timeout {
                 return Err(SessionError::TimedOut { seconds: limits.turn_timeout.as_secs() });
             }
-            // Out of reach is not overtaken: the store may be back before the lease is over. What is dropped is stopped.
+            // Ignore an unreachable store: it may be back before the lease expires. Returning drops, and so
+            // stops, the work.
             if let Err(halt @ (Halt::Superseded | Halt::TooLong)) = self.renew_lease().await {
                 return Ok(Turn::Halted(halt));
             }
@@ -162,7 +161,7 @@ impl TurnRunner<'_> {
     }
 
     async fn renew_lease(&self) -> Result<(), Halt> {
-        // Whoever has it is writing the session down this very moment, which says as much.
+        // The lock is only held while the session is being saved, which renews the lease as well.
         let Some(mut kept) = self.persisted.try_lock() else { return Ok(()) };
         let Some(version) = kept.location.version().filter(|_| kept.is_claimed) else {
             return self.save_with_lease(&mut kept, self.session).await;
@@ -175,7 +174,7 @@ impl TurnRunner<'_> {
         }
     }
 
-    /// Writes the session down with a lease.
+    /// Saves the session with a lease.
     async fn save_with_lease(&self, kept: &mut PersistedTurn, session: &Session) -> Result<(), Halt> {
         if !kept.location.is_stored() {
             return Ok(());
@@ -199,7 +198,7 @@ impl TurnRunner<'_> {
         if is_claim && kept.is_claimed && kept.journal_len == journal.len() {
             return Ok(());
         }
-        // What was answered is in the journal by now.
+        // The pending answers are in the journal by now.
         let session = Session { journal: journal.clone(), pending: None, ..self.session.clone() };
         self.save_with_lease(&mut kept, &session).await?;
         kept.journal_len = journal.len();

@@ -1,4 +1,4 @@
-//! Which prompt a response answers that names none, where clocks differ and many responses come at once.
+//! Which prompt a response without a prompt id answers, with skewed clocks and concurrent responses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use crate::harness::{
     ManualClock, Replica, answer_history, error_code, expect_ready, reply_to_text, single_conversation,
 };
 
-/// Two processes on one store. The clock of the second differs by so many milliseconds.
+/// Two processes on one store. The clock of the second is off by this many milliseconds.
 fn skewed_replicas(difference: i64) -> [Replica; 2] {
-    // So long that a session does not end because a clock is an hour ahead.
+    // Long enough that a session does not expire because a clock is an hour ahead.
     let limits = Limits { idle_timeout: Duration::from_hours(12), ..Limits::default() };
     let (store, time) = (Arc::new(MemorySessionStore::default()), ManualClock::new());
     time.advance(Duration::from_hours(24));
@@ -44,7 +44,7 @@ fn replicas_with_skewed_clocks_can_alternate() {
     }
 }
 
-/// Each line: who receives a response and when it is handled, and what comes of it.
+/// Each line: the process that receives a response, when it arrived, and the expected result.
 #[test]
 fn response_does_not_answer_a_newer_prompt_of_its_process() {
     for difference in [-200, 0, 200] {
@@ -56,10 +56,10 @@ fn response_does_not_answer_a_newer_prompt_of_its_process() {
             reply_to_text(expect_ready(replica.respond_with(&id, response_received_at(at))))
         };
         assert_eq!(respond(&one, early[0]), "ask n", "the prompt was open");
-        assert_eq!(respond(&one, early[1]), "-32003", "it has put another one since");
-        assert_eq!(respond(&two, elsewhere), "ask n", "another process cannot know");
-        assert_eq!(respond(&two, later), "-32003", "but it knows when it has put one itself");
-        assert_eq!(respond(&one, early[2]), "-32003", "and so does the first, whoever put the last one");
+        assert_eq!(respond(&one, early[1]), "-32003", "this process has issued another prompt since");
+        assert_eq!(respond(&two, elsewhere), "ask n", "another process cannot tell");
+        assert_eq!(respond(&two, later), "-32003", "but it can once it has issued a prompt itself");
+        assert_eq!(respond(&one, early[2]), "-32003", "and so can the first one");
         assert_eq!(respond(&one, one.monotonic()), "ask n");
     }
 }

@@ -1,4 +1,4 @@
-//! What changes under a live session: its code, its process, what it rests on.
+//! Changes during a live session: its code, its process, and the values it relies on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,7 +35,6 @@ test_conversation!(OtherNext, |_deeds, f| {
     Ok(json!([name, f.ask("size", integer("Your size?")).await?]))
 });
 
-/// Makes a conversation.
 type ConversationFactory = Box<dyn Fn() -> Box<dyn DynConversation> + Send + Sync>;
 
 #[test]
@@ -45,7 +44,7 @@ fn changed_code_under_a_live_session_is_reported() {
         (Box::new(|| Box::new(OtherName::default())), "error conversation_changed"),
         (Box::new(|| Box::new(OtherKind::default())), "error conversation_changed"),
         (Box::new(|| Box::new(Shorter::default())), "error conversation_changed"),
-        // The answer was to a question that is not asked any more; the one that is gets asked.
+        // The answered question no longer exists, so the new one is asked.
         (Box::new(|| Box::new(OtherNext::default())), "refused, ask size !An answer is required"),
     ];
     for (n, (code, expected)) in cases.into_iter().enumerate() {
@@ -73,7 +72,7 @@ fn session_of_a_removed_tool_reports_not_interactive() {
     assert_eq!(
         reply_to_text(expect_ready(before.respond(&id, json!("x")))),
         "ask age",
-        "and when it is back, it goes on"
+        "it continues once the tool is back"
     );
 }
 
@@ -90,7 +89,7 @@ fn restart_preserves_the_session() {
     assert_eq!(result_to_text(expect_ready(fresh().status(&id))), r#"done ["Oslo",4,5,"b",1,true,7,"x"]"#);
 }
 
-/// Rests on a price.
+/// Relies on a derived price.
 #[derive(Clone, Default)]
 struct PricedConversation(Arc<AtomicU32>);
 
@@ -143,7 +142,7 @@ fn unanswerable_question_ends_the_session() {
         let id = expect_ready(replica.start(arguments)).unwrap().id;
         assert_eq!(reply_to_text(expect_ready(replica.respond(&id, json!(0)))), "error prompt_unsupported");
         let end = expect_ready(replica.status(&id)).unwrap();
-        let why = "the question `m` cannot be asked: it wants at least 5 and at most 3";
+        let why = "the question `m` cannot be asked: it has a minimum of 5 and a maximum of 3";
         assert_eq!(end.session.failure().unwrap().message, why);
     }
 }

@@ -1,4 +1,4 @@
-//! Many at once, on real threads.
+//! Concurrent requests on real threads.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn replicas(deeds: &EffectLog, n: usize) -> Vec<Arc<Replica>> {
         .collect()
 }
 
-/// Lets everybody answer the open prompt at the same time, and counts those who succeed.
+/// Answers the open prompt from all replicas at the same time, and counts the successes.
 async fn answer_concurrently(replicas: &[Arc<Replica>], id: &str, value: serde_json::Value) -> usize {
     let prompt_id = replicas[0].status(id).await.unwrap().session.prompt_id();
     let barrier = Arc::new(Barrier::new(100));
@@ -55,7 +55,7 @@ async fn one_of_100_concurrent_answers_is_accepted() {
         let snapshot = replicas[1].status(&id).await.unwrap();
         assert_eq!(snapshot.session.state(), SessionState::WaitingUser);
         assert_eq!(answer_history(&snapshot), [("city".to_owned(), json!("Oslo"))]);
-        assert_eq!(deeds.reservations().len(), 1, "a step is claimed before it is taken");
+        assert_eq!(deeds.reservations().len(), 1, "a step is claimed before it runs");
 
         assert_eq!(answer_concurrently(&replicas, &id, json!(true)).await, 1, "round {round}");
         let snapshot = replicas[2].status(&id).await.unwrap();
@@ -93,7 +93,8 @@ async fn one_of_concurrent_answers_and_cancellations_wins() {
         let state = replicas[0].status(&id).await.unwrap().session.state();
         match won[..] {
             ["answered"] => assert_eq!((state, deeds.booking_count()), (SessionState::Completed, 1)),
-            // It may have been cancelled between the effect and its end, but not before the effect and yet have it.
+            // The cancellation may fall between the effect and its completion, but an effect must not start
+            // after it.
             ["cancelled"] => assert!(state == SessionState::Cancelled && deeds.booking_count() <= 1),
             _ => panic!("{won:?}"),
         }

@@ -7,7 +7,7 @@ use std::task::Poll;
 use flow::{InvalidAnswer, choice, confirm, integer, text};
 use serde_json::json;
 
-/// A conversation in a closure would be nicer; this says what it is made of instead.
+/// Defines a conversation from an async block; conversations cannot be closures.
 macro_rules! test_conversation {
     ($(#[$doc:meta])* $name:ident, |$this:ident, $flow:ident| $body:expr) => {
         $(#[$doc])*
@@ -29,7 +29,7 @@ macro_rules! test_conversation {
 }
 pub(crate) use test_conversation;
 
-/// What conversations did to the world, and what they wait for.
+/// Records the effects of conversations, and holds the gate that they wait for.
 #[derive(Clone, Default)]
 pub(crate) struct EffectLog(Arc<EffectLogInner>);
 
@@ -43,7 +43,7 @@ struct EffectLogInner {
     stopped: AtomicUsize,
 }
 
-/// Counts work that was stopped before its end.
+/// Counts work that was stopped before it finished.
 struct AbortCounter<'a>(Option<&'a EffectLogInner>);
 
 impl Drop for AbortCounter<'_> {
@@ -58,7 +58,7 @@ impl EffectLog {
     pub(crate) fn count_question(&self) {
         self.0.questions.fetch_add(1, Ordering::SeqCst);
     }
-    /// How many lines of code with a question in them were run through since this was asked last.
+    /// The number of questions that the code has passed since the last call.
     pub(crate) fn take_question_count(&self) -> usize {
         self.0.questions.swap(0, Ordering::SeqCst)
     }
@@ -67,7 +67,7 @@ impl EffectLog {
         loaded.push(key);
         loaded.len()
     }
-    /// The idempotency keys of everything that was held.
+    /// The idempotency keys of all reservations.
     pub(crate) fn reservations(&self) -> Vec<String> {
         self.0.reservations.lock().unwrap().clone()
     }
@@ -83,7 +83,7 @@ impl EffectLog {
     pub(crate) fn close_gate(&self) {
         self.0.gate.store(false, Ordering::SeqCst);
     }
-    /// Works until the gate is open.
+    /// Runs until the gate is open.
     pub(crate) async fn work_until_gate_opens(&self) {
         self.0.working.fetch_add(1, Ordering::SeqCst);
         let mut stopped = AbortCounter(Some(&self.0));
@@ -93,15 +93,15 @@ impl EffectLog {
         std::future::poll_fn(gate).await;
         stopped.0 = None;
     }
-    /// How often work was begun, and how often it was stopped before its end.
+    /// How often work was started, and how often it was stopped before it finished.
     pub(crate) fn work_counts(&self) -> (usize, usize) {
         (self.0.working.load(Ordering::SeqCst), self.0.stopped.load(Ordering::SeqCst))
     }
 }
 
 test_conversation! {
-    /// A bit of everything: text, a form with a rule of its own, a default, a step, something that must not happen
-    /// twice, a question that may be left open.
+    /// A bit of everything: a string, a form with a rule, a default, a step, an effect that must not be
+    /// repeated, and an optional question.
     Trip, |deeds, f| {
         f.report_progress(1, 4, "where");
         let city = f.ask("city", text("Where to?").length(1..=8)).await?;
@@ -121,7 +121,7 @@ test_conversation! {
 }
 
 test_conversation! {
-    /// Works for long on an answer.
+    /// Takes long to process an answer.
     Slow, |deeds, f| {
         let n = f.ask("n", integer("How much?")).await?;
         deeds.work_until_gate_opens().await;
@@ -131,7 +131,7 @@ test_conversation! {
 }
 
 test_conversation! {
-    /// Works for long before its first question.
+    /// Runs long before its first question.
     SlowStart, |deeds, f| {
         deeds.work_until_gate_opens().await;
         Ok(json!(f.ask("n", integer("How much?")).await?))
@@ -139,7 +139,7 @@ test_conversation! {
 }
 
 test_conversation! {
-    /// Works for long within a step.
+    /// Runs long inside a step.
     SlowStep, |deeds, f| {
         let n = f.ask("n", integer("How much?")).await?;
         let step = f.step("hold", async |key| { deeds.reserve(key); deeds.work_until_gate_opens().await; Ok(2) }).await?;
@@ -148,7 +148,7 @@ test_conversation! {
 }
 
 test_conversation! {
-    /// Works for long on what must not happen twice.
+    /// Runs long inside an effect that must not be repeated.
     SlowOnce, |deeds, f| {
         let n = f.ask("n", integer("How much?")).await?;
         let once = f.once("book", async || { deeds.book(); deeds.work_until_gate_opens().await; Ok(2) }).await?;
@@ -170,7 +170,7 @@ test_conversation! {
 }
 
 test_conversation! {
-    /// As many questions as one likes, all of the same name.
+    /// Any number of questions with the same name.
     Many, |deeds, f| {
         let mut sum = 0;
         loop {

@@ -1,4 +1,4 @@
-//! The process dies, or the store fails, at every single operation in turn; then somebody else goes on.
+//! The process dies or the store fails at every single operation in turn, and another process continues.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::harness::{
     snapshot_to_text,
 };
 
-/// What is answered, by name. `to` is wrong at first, which costs a turn more.
+/// The answers, by name. The first answer to `to` is invalid, which costs one more turn.
 fn answer_for(name: &str, is_first: bool) -> Value {
     match name {
         "city" => json!("Oslo"),
@@ -24,11 +24,11 @@ fn answer_for(name: &str, is_first: bool) -> Value {
         "to" => json!(5),
         "class" => json!("b"),
         "sure" => json!(true),
-        other => panic!("nobody asks for {other}"),
+        other => panic!("unexpected question {other}"),
     }
 }
 
-/// What a client knows: the session, and the answers that were acknowledged.
+/// What the client knows: the session, and the acknowledged answers.
 #[derive(Default)]
 struct CrashTestClient {
     id: Option<String>,
@@ -37,7 +37,7 @@ struct CrashTestClient {
 }
 
 impl CrashTestClient {
-    /// Does the next thing that there is to do. `None`: the process died over it.
+    /// Sends the next request. `None` if the process died while handling it.
     fn perform_next_step(&mut self, replica: &Replica) -> Option<Result<(), i32>> {
         let Some(snapshot) = self.snapshot.take() else {
             let begun = match &self.id {
@@ -73,7 +73,7 @@ impl CrashTestClient {
     }
 }
 
-/// Runs a trip to its end, with one fault on the way. `false`: the trip was over before that.
+/// Runs a trip to its end, with one fault on the way. `false` if the trip ended before the fault.
 fn complete_trip_with_fault(n: usize, fault: StoreFault) -> bool {
     let (deeds, time, memory) =
         (EffectLog::default(), ManualClock::new(), Arc::new(MemorySessionStore::default()));
@@ -95,7 +95,7 @@ fn complete_trip_with_fault(n: usize, fault: StoreFault) -> bool {
                     store.has_faulted() && !fault.kills_process() && problem == -32603,
                     "{case}: {problem}"
                 );
-                // The client does not know what came of it, and asks when the lease is over.
+                // The client does not know the outcome, and asks again after the lease has expired.
                 time.advance(limits.lease_duration);
             }
             None => {
@@ -105,7 +105,7 @@ fn complete_trip_with_fault(n: usize, fault: StoreFault) -> bool {
             }
         }
     }
-    let end = client.snapshot.unwrap_or_else(|| panic!("{case}: it does not come to an end"));
+    let end = client.snapshot.unwrap_or_else(|| panic!("{case}: the session does not end"));
     let told = answer_history(&end);
     match end.session.state() {
         SessionState::Completed => {
@@ -136,7 +136,7 @@ fn acknowledged_answers_survive_every_fault_without_duplicate_effects() {
     }
 }
 
-/// The same for a session that its client keeps: there only what is done is written to the store.
+/// The same for a session in a token, for which only effects are recorded in the store.
 #[test]
 fn token_session_survives_every_fault_without_duplicate_effects() {
     for way in StoreFault::ALL {
@@ -164,7 +164,7 @@ fn token_session_survives_every_fault_without_duplicate_effects() {
                     })
                     .poll_once()
                 };
-                // It fails, or its process dies; the client sends the same again.
+                // The request fails or its process dies; the client sends it again.
                 let said = respond().and_then(Result::ok).map_or_else(|| respond().unwrap(), Ok);
                 match said {
                     Ok(said) => snapshot = said.snapshot,
@@ -176,7 +176,7 @@ fn token_session_survives_every_fault_without_duplicate_effects() {
             }
             let case = format!("{way:?} at operation {n}");
             let happened = matches!(way, StoreFault::FailAfter | StoreFault::DieAfter);
-            // Each response first asks whether the session was cancelled; the fourth and the fifth then note what they do.
+            // Each response first checks for cancellation; the fourth and fifth then record their effect.
             let is_note = [4, 6].contains(&n);
             assert_eq!(ended, (happened && is_note).then_some(-32001), "{case}");
             assert!(deeds.booking_count() <= 1 && deeds.reservations().len() <= 1, "{case}");

@@ -1,4 +1,4 @@
-//! A store that fails, or takes its process with it, at a chosen operation.
+//! A store that fails, or kills its process, at a chosen operation.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -11,18 +11,18 @@ use flow::session::{
 };
 use jiff::Timestamp;
 
-/// How an operation goes wrong.
+/// How an operation fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum StoreFault {
-    /// It does not happen, and says so.
+    /// It has no effect and reports an error.
     FailBefore,
-    /// It happens, and says that it does not.
+    /// It takes effect but reports an error.
     FailAfter,
-    /// The process dies before it happens.
+    /// The process dies before the operation.
     DieBefore,
-    /// The process dies when it has happened.
+    /// The process dies after the operation.
     DieAfter,
-    /// It happens when the store is healed.
+    /// It takes effect when the store recovers.
     WaitUntilCleared,
 }
 
@@ -34,7 +34,7 @@ impl StoreFault {
     }
 }
 
-/// A store in memory, with faults.
+/// An in-memory store with faults.
 #[derive(Default)]
 pub(crate) struct FaultySessionStore {
     pub(crate) inner: Arc<MemorySessionStore>,
@@ -44,17 +44,17 @@ pub(crate) struct FaultySessionStore {
 }
 
 impl FaultySessionStore {
-    /// Over a store that others use as well.
+    /// Wraps a store that is shared with others.
     pub(crate) fn with_inner(inner: &Arc<MemorySessionStore>) -> Self {
         Self { inner: Arc::clone(inner), ..Self::default() }
     }
 
-    /// The n-th operation from now on, counted from 0, goes wrong.
+    /// Makes the n-th operation from now on fail, counted from 0.
     pub(crate) fn fail_at(&self, n: usize, fault: StoreFault) {
         *self.fault.lock().unwrap() = Some((self.operation_count() + n, false, fault));
     }
 
-    /// So do all after it.
+    /// Makes all later operations fail as well.
     pub(crate) fn fail_from(&self, n: usize, fault: StoreFault) {
         *self.fault.lock().unwrap() = Some((self.operation_count() + n, true, fault));
     }
@@ -63,12 +63,12 @@ impl FaultySessionStore {
         *self.fault.lock().unwrap() = None;
     }
 
-    /// How many operations there were.
+    /// The number of operations so far.
     pub(crate) fn operation_count(&self) -> usize {
         self.count.load(Ordering::SeqCst)
     }
 
-    /// Whether anything went wrong.
+    /// Whether the fault has occurred.
     pub(crate) fn has_faulted(&self) -> bool {
         self.has_faulted.load(Ordering::SeqCst)
     }

@@ -1,4 +1,4 @@
-//! Forms asked singly, refusals, going back, skipping, arguments.
+//! Forms asked field by field, rejections, going back, skipping, arguments.
 
 use flow::session::{Limits, RespondReply, SessionError, StartRequest, UserResponse};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::harness::{
     result_to_text, single_conversation, snapshot_to_text,
 };
 
-/// What is done to a session, and where it stands then.
+/// An action on a session, and the expected state after it.
 enum ScriptAction {
     Say(Value),
     Back,
@@ -26,7 +26,7 @@ fn perform(replica: &Replica, id: &str, act: &ScriptAction) -> Result<RespondRep
     expect_ready(replica.respond_with(id, response))
 }
 
-/// Begins a session and does all of that to it; at the end the history is what it must be.
+/// Starts a session, runs the script, and compares the history at the end.
 #[track_caller]
 fn run_script(
     replica: &Replica,
@@ -110,8 +110,8 @@ fn back_crosses_forms_and_steps_but_not_a_once_effect() {
     );
     assert_eq!(deeds.booking_count(), 1);
     let loaded = deeds.reservations();
-    assert_eq!(loaded.len(), 2, "the step was taken for each answer before it");
-    assert_ne!(loaded[0], loaded[1], "and these were different steps");
+    assert_eq!(loaded.len(), 2, "the step ran once for each preceding answer");
+    assert_ne!(loaded[0], loaded[1], "with different keys");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn field_and_form_rejections_both_count_as_attempts() {
     assert_eq!(result_to_text(expect_ready(replica.status(&begun.id))), "error too_many_attempts");
     assert_eq!(reply_to_text(expect_ready(replica.respond(&begun.id, json!(2)))), "-32003");
 
-    // A form that is filled in again and again with something that does not fit together.
+    // A form that is filled in repeatedly with answers that are invalid together.
     let begun = expect_ready(replica.start(json!({}))).unwrap();
     for value in [1, 1, 9, 1, 1] {
         expect_ready(replica.respond(&begun.id, json!(value))).unwrap();
@@ -185,10 +185,10 @@ fn only_invalid_fields_are_asked_again_and_history_keeps_form_order() {
     };
     let all = json!([["a", 1], ["b", 2], ["c", 3], ["d", 4], ["e", 5]]);
     run_script(&replica, json!({}), "ask a", &script(vec![(Say(json!(3)), "ask more")]), all.clone());
-    // Back to the last field, and forth again.
+    // Back to the last field and forward again.
     let forth = vec![(Say(json!(3)), "ask more"), (Back, "ask e"), (Say(json!(5)), "ask more")];
     run_script(&replica, json!({}), "ask a", &script(forth), all);
-    // Within the form, after a refusal: what was answered last comes first.
+    // Within the form, after a rejection: the last answer is undone first.
     let within = vec![(Back, "ask c !Not the sum"), (Say(json!(3)), "ask e"), (Say(json!(6)), "ask more")];
     let told = json!([["a", 1], ["b", 2], ["c", 3], ["d", 4], ["e", 6]]);
     run_script(&replica, json!({}), "ask a", &script(within), told);
@@ -200,7 +200,7 @@ fn invalid_argument_is_asked_again_with_its_error() {
     run_script(
         &replica,
         json!({ "city": 7, "to": 12, "class": "z" }),
-        "ask city !That is not a text",
+        "ask city !That is not a string",
         &[
             (Say(json!("Oslo")), "ask from"),
             (Say(json!(1)), "ask to !That is out of range"),
@@ -209,7 +209,7 @@ fn invalid_argument_is_asked_again_with_its_error() {
         ],
         json!([["city", "Oslo"], ["from", 1], ["to", 2], ["class", "b"]]),
     );
-    // Both fit, but not together.
+    // Each is valid, but not both together.
     run_script(
         &replica,
         json!({ "city": "Oslo", "from": 5, "to": 3 }),
@@ -217,7 +217,7 @@ fn invalid_argument_is_asked_again_with_its_error() {
         &[(Say(json!(6)), "ask class")],
         json!([["to", 6]]),
     );
-    // What is right is not asked for, and not part of the history; the answers have it.
+    // Valid arguments are not asked for and not part of the history, but of the answers.
     let begun = expect_ready(replica.start(json!({ "city": "Oslo", "to": 3, "sure": true }))).unwrap();
     assert_eq!(snapshot_to_text(&begun), "ask from");
     assert_eq!(begun.session.answers(), object(json!({ "city": "Oslo", "to": 3, "sure": true })));

@@ -1,5 +1,5 @@
-//! What the tests need around sessions: a clock that is set, pauses that end when the clock says so, replicas of the
-//! service over one store. Nothing here sleeps.
+//! The test environment of sessions: a manual clock, timers that follow it, and replicas of the service over
+//! one store. Nothing here sleeps.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 pub(crate) const ADA: SessionOwner<'static> = SessionOwner { tenant: "t", subject: "ada" };
 
-/// A clock that stands still until it is set.
+/// A manual clock.
 #[derive(Clone)]
 pub(crate) struct ManualClock(Arc<AtomicI64>);
 
@@ -34,12 +34,12 @@ impl ManualClock {
         Timestamp::from_millisecond(self.0.load(Ordering::SeqCst)).unwrap()
     }
 
-    /// The same as a reading of a monotonic clock.
+    /// The time as a reading of a monotonic clock.
     fn reading(&self) -> Duration {
         Duration::from_millis(self.0.load(Ordering::SeqCst).unsigned_abs())
     }
 
-    /// A clock of its own, which differs from this one by so much.
+    /// An independent clock that differs from this one by an offset.
     pub(crate) fn skewed_by(&self, milliseconds: i64) -> Self {
         Self(Arc::new((self.0.load(Ordering::SeqCst) + milliseconds).into()))
     }
@@ -48,7 +48,7 @@ impl ManualClock {
         self.0.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
     }
 
-    /// Over when the clock says so; somebody has to ask again, nobody is woken.
+    /// Completes once the clock has reached the time. It has to be polled again; it does not wake its task.
     fn sleep(&self, pause: Duration) -> SleepFuture {
         let (time, end) = (self.clone(), self.now() + pause);
         Box::pin(std::future::poll_fn(
@@ -59,7 +59,7 @@ impl ManualClock {
     }
 }
 
-/// Never the same twice, and the same in every run.
+/// Never repeats, but is the same in every run.
 pub(crate) struct SeededEntropy(AtomicU64);
 
 impl SeededEntropy {
@@ -82,7 +82,7 @@ impl Entropy for SeededEntropy {
 
 pub(crate) type ConversationLookup = Arc<dyn Fn(&str) -> Option<Box<dyn DynConversation>> + Send + Sync>;
 
-/// One conversation for every name.
+/// Returns the same conversation for every tool name.
 pub(crate) fn single_conversation<C: DynConversation + Clone + 'static>(
     conversation: C,
 ) -> ConversationLookup {
@@ -93,12 +93,12 @@ pub(crate) fn seal() -> Arc<Seal> {
     Arc::new(Seal::new(SealKey::from_bytes([7; 32])))
 }
 
-/// One process of several that serve the same sessions.
+/// One of several processes that serve the same sessions.
 pub(crate) struct Replica {
     pub(crate) sessions: Sessions,
     pub(crate) time: ManualClock,
     instance: u64,
-    /// How often the monotonic clock was read: each reading is a little later.
+    /// Counts the readings of the monotonic clock, because each one is a little later.
     ticks: AtomicU64,
     tools: ConversationLookup,
     entropy: SeededEntropy,
@@ -133,17 +133,17 @@ impl Replica {
         }
     }
 
-    /// One over a store of its own.
+    /// A replica with its own store.
     pub(crate) fn with_own_store(tools: ConversationLookup, limits: Limits) -> Self {
         Self::new(Arc::new(MemorySessionStore::default()), &ManualClock::new(), tools, limits)
     }
 
-    /// This process, as this caller has it.
+    /// This process on behalf of a caller.
     pub(crate) fn env<'a>(&'a self, owner: SessionOwner<'a>) -> ReplicaEnv<'a> {
         ReplicaEnv { replica: self, owner }
     }
 
-    /// A reading of this process's monotonic clock.
+    /// Reads this process's monotonic clock.
     pub(crate) fn monotonic(&self) -> ProcessInstant {
         let tick = Duration::from_nanos(self.ticks.fetch_add(1, Ordering::SeqCst));
         ProcessInstant { instance: self.instance, reading: self.time.reading() + tick }
@@ -230,13 +230,13 @@ pub(crate) fn action_response(action: &str) -> UserResponse {
     UserResponse { metadata: Some(object(json!({ "action": action }))), ..UserResponse::default() }
 }
 
-/// What comes at once.
+/// The result of a future that completes without waiting.
 #[track_caller]
 pub(crate) fn expect_ready<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("nothing here waits")
 }
 
-/// Something under way, which goes on when it is polled and ends when it is dropped: a process that can be killed.
+/// A running operation that advances when polled and stops when dropped, like a process that can be killed.
 pub(crate) struct PolledFuture<'a, T>(Pin<Box<dyn Future<Output = T> + 'a>>);
 
 impl<'a, T> PolledFuture<'a, T> {
@@ -244,7 +244,7 @@ impl<'a, T> PolledFuture<'a, T> {
         Self(Box::pin(future))
     }
 
-    /// Goes on as far as it can.
+    /// Advances as far as possible.
     pub(crate) fn poll_once(&mut self) -> Option<T> {
         match self.0.as_mut().poll(&mut Context::from_waker(&noop_waker())) {
             Poll::Ready(value) => Some(value),
@@ -253,7 +253,7 @@ impl<'a, T> PolledFuture<'a, T> {
     }
 }
 
-/// Where a session stands, in one line.
+/// Describes a session in one line.
 pub(crate) fn snapshot_to_text(snapshot: &SessionSnapshot) -> String {
     let session = &snapshot.session;
     match session.state() {
@@ -268,7 +268,7 @@ pub(crate) fn snapshot_to_text(snapshot: &SessionSnapshot) -> String {
     }
 }
 
-/// What anything came to, in one line.
+/// Describes a result in one line.
 pub(crate) fn result_to_text(result: Result<SessionSnapshot, SessionError>) -> String {
     result.map_or_else(|problem| error_code(&problem).to_string(), |snapshot| snapshot_to_text(&snapshot))
 }
@@ -283,7 +283,7 @@ pub(crate) fn reply_to_text(result: Result<RespondReply, SessionError>) -> Strin
     }
 }
 
-/// The code that the contract (row 20a) has for a problem.
+/// The error code in the contract (row 20a).
 pub(crate) fn error_code(problem: &SessionError) -> i32 {
     match problem {
         SessionError::NotFound => -32001,
@@ -298,12 +298,12 @@ pub(crate) fn error_code(problem: &SessionError) -> i32 {
     }
 }
 
-/// Everything that was said and is kept, to be compared.
+/// The whole history, for comparison.
 pub(crate) fn snapshot_json(snapshot: &SessionSnapshot) -> Value {
     serde_json::to_value(&snapshot.session).unwrap()
 }
 
-/// Question and answer of every turn.
+/// The question and answer of every turn.
 pub(crate) fn answer_history(snapshot: &SessionSnapshot) -> Vec<(String, Value)> {
     snapshot.session.history().iter().map(|turn| (turn.name.clone(), turn.value.clone())).collect()
 }

@@ -1,4 +1,4 @@
-//! Turns that take long: who works on a session, who knows, and what happens when they are not heard of any more.
+//! Slow turns: leases, visibility to other replicas, and recovery after a crash.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,14 +46,14 @@ fn lease_fixture<C: DynConversation + Clone + 'static>(make: impl Fn(EffectLog) 
 }
 
 impl SessionLeaseFixture {
-    /// The first replica begins to work on an answer.
+    /// The first replica starts to process an answer.
     fn start_answer(&self, value: Value) -> PolledFuture<'_, Result<RespondReply, SessionError>> {
         let mut answering = PolledFuture::new(self.one.respond(&self.id, value));
         assert!(answering.poll_once().is_none());
         answering
     }
 
-    /// The same, until it is written down that it does.
+    /// The same, until the running turn is saved.
     fn start_claimed_answer(&self, value: Value) -> PolledFuture<'_, Result<RespondReply, SessionError>> {
         let mut answering = self.start_answer(value);
         self.clock.advance(SLOW_TURN_THRESHOLD);
@@ -73,11 +73,11 @@ fn slow_turn_is_saved_and_visible_to_other_replicas() {
     let mut answering = scene.start_answer(json!(5));
     scene.clock.advance(Duration::from_millis(24));
     assert!(answering.poll_once().is_none());
-    assert_eq!(result_to_text(scene.status()), "ask n", "nobody has noticed yet");
+    assert_eq!(result_to_text(scene.status()), "ask n", "not visible yet");
     scene.clock.advance(Duration::from_millis(1));
     assert!(answering.poll_once().is_none());
     assert_eq!(result_to_text(scene.status()), "processing");
-    // Its answer is there already; nobody else can answer, and it is not gone on with twice.
+    // The answer is saved; no other answer is accepted, and the turn does not run twice.
     assert_eq!(answer_history(&scene.status().unwrap()), [("n".to_owned(), json!(5))]);
     assert_eq!(reply_to_text(expect_ready(scene.two.respond(&scene.id, json!(6)))), "-32003");
     assert_eq!(result_to_text(expect_ready(scene.two.keep_alive(&scene.id))), "processing");
@@ -128,7 +128,7 @@ fn cancel_before_the_first_save_wins() {
 fn cancel_is_retried_after_a_concurrent_save() {
     let scene = lease_fixture(SlowStep);
     let mut answering = PolledFuture::new(scene.two.respond(&scene.id, json!(5)));
-    // The one who cancels has read the session and not written it yet, when the other begins to work on it.
+    // The cancelling replica has read but not written the session when the other starts a turn.
     scene.store.fail_at(1, StoreFault::WaitUntilCleared);
     let mut cancelling = PolledFuture::new(scene.one.cancel(&scene.id));
     assert!(cancelling.poll_once().is_none());
@@ -183,7 +183,7 @@ fn crash_before_the_first_save_leaves_the_session_unchanged() {
 fn step_is_retried_with_the_same_idempotency_key() {
     let scene = lease_fixture(SlowStep);
     let mut answering = scene.start_answer(json!(5));
-    assert_eq!(result_to_text(scene.status()), "processing", "before a step it is written down");
+    assert_eq!(result_to_text(scene.status()), "processing", "the turn is saved before a step");
     assert!(answering.poll_once().is_none());
     drop(answering);
     scene.clock.advance(LEASE_DURATION);
@@ -211,13 +211,13 @@ fn once_effect_is_not_repeated_after_a_crash() {
 fn turn_with_an_expired_lease_is_rejected() {
     let scene = lease_fixture(Slow);
     let mut answering = scene.start_claimed_answer(json!(5));
-    // It sleeps for longer than its lease, and somebody else goes on.
+    // The process is suspended for longer than its lease, and another one continues.
     scene.clock.advance(LEASE_DURATION);
     let mut looking = PolledFuture::new(scene.two.status(&scene.id));
     assert!(looking.poll_once().is_none());
     scene.clock.advance(SLOW_TURN_THRESHOLD);
     assert!(looking.poll_once().is_none());
-    // It wakes up, and learns that it is no longer its turn.
+    // It wakes up and notices that it has lost the turn.
     scene.clock.advance(HEARTBEAT_INTERVAL);
     assert_eq!(reply_to_text(answering.poll_once().unwrap()), "-32003");
     assert_eq!(scene.effects.work_counts(), (2, 1));
@@ -267,7 +267,7 @@ fn keep_alive_yields_to_a_concurrent_answer() {
     scene.effects.open_gate();
     scene.store.fail_at(1, StoreFault::WaitUntilCleared);
     let mut present = PolledFuture::new(scene.one.keep_alive(&scene.id));
-    assert!(present.poll_once().is_none(), "it has read the session and not written it yet");
+    assert!(present.poll_once().is_none(), "the session is read but not written yet");
     assert_eq!(reply_to_text(expect_ready(scene.two.respond(&scene.id, json!(1)))), "ask sure");
     scene.store.clear_fault();
     assert_eq!(result_to_text(present.poll_once().unwrap()), "ask sure");
@@ -321,7 +321,7 @@ fn slow_start_over_the_session_limit_is_rejected_early() {
     let mut starting = PolledFuture::new(replica.start_with(StartRequest::default()));
     assert!(starting.poll_once().is_none());
     replica.time.advance(SLOW_TURN_THRESHOLD);
-    let refused = starting.poll_once().expect("it is over as soon as it is known").unwrap_err();
+    let refused = starting.poll_once().expect("it ends as soon as the limit is known").unwrap_err();
     assert!(matches!(refused, SessionError::LimitReached { what: "sessions", most: 1, .. }), "{refused:?}");
     assert_eq!((error_code(&refused), deeds.work_counts()), (-32000, (2, 1)));
 }

@@ -1,4 +1,4 @@
-//! How much of everything.
+//! Session limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::harness::{
 };
 
 test_conversation! {
-    /// Takes texts of any length, as many as one likes.
+    /// Accepts any number of strings of any length.
     Texts, |_deeds, f| {
         let mut bytes = 0;
         loop {
@@ -38,12 +38,12 @@ fn open_sessions_per_owner_are_limited() {
     let replica = Replica::with_own_store(single_conversation(Five::default()), limits);
     let ids: Vec<_> = (0..3).map(|_| expect_ready(replica.start(json!({}))).unwrap().id).collect();
     assert_eq!(reached_limit(&expect_ready(replica.start(json!({}))).unwrap_err()), ("sessions", 3));
-    // Others are not concerned.
+    // Other owners are not affected.
     for other in [SessionOwner { tenant: "t", subject: "eve" }, SessionOwner { tenant: "u", subject: "ada" }]
     {
         expect_ready(replica.sessions.start(&replica.env(other), StartRequest::default())).unwrap();
     }
-    // One that is over makes room, and so does one that has ended without anybody noticing.
+    // An ended session makes room, and so does an expired one.
     expect_ready(replica.cancel(&ids[0])).unwrap();
     expect_ready(replica.start(json!({}))).unwrap();
     assert_eq!(error_code(&expect_ready(replica.start(json!({}))).unwrap_err()), -32000);
@@ -51,7 +51,7 @@ fn open_sessions_per_owner_are_limited() {
     expect_ready(replica.start(json!({}))).unwrap();
 }
 
-/// In how many seconds to try again.
+/// The `retry_after` of an error, in seconds.
 fn retry_after_seconds(problem: &SessionError) -> Option<u64> {
     match problem {
         SessionError::LimitReached { retry_after, .. } => retry_after.map(|wait| wait.as_secs()),
@@ -75,7 +75,7 @@ fn retry_after_is_the_earliest_session_expiry() {
     }
     replica.time.advance(Duration::from_secs(1));
     expect_ready(replica.start_with(begin(1))).unwrap();
-    // Who may have none does not get one by waiting.
+    // With a limit of zero, waiting does not help.
     let none = Replica::with_own_store(
         single_conversation(Five::default()),
         Limits { max_open_sessions: 0, ..limits },
@@ -95,7 +95,7 @@ fn ended_sessions_are_retained_up_to_the_limit() {
             id
         })
         .collect();
-    // The last was cancelled after it was begun, which is when they are counted.
+    // Sessions are only counted when one is started, and the last one was cancelled after that.
     let found: Vec<_> = ids.iter().map(|id| result_to_text(expect_ready(replica.status(id)))).collect();
     assert_eq!(found, ["-32001", "-32001", "cancelled", "cancelled", "cancelled", "cancelled"]);
     expect_ready(replica.start(json!({}))).unwrap();
@@ -116,7 +116,7 @@ fn turns_per_session_are_limited() {
     assert_eq!(reply_to_text(expect_ready(replica.respond(&id, json!(1)))), "-32003");
 }
 
-/// Who goes back and forth comes to an end as well.
+/// Going back and forth reaches the limit as well.
 #[test]
 fn undone_turns_count_towards_the_limit() {
     let limits = Limits { max_turns: 5, ..Limits::default() };
@@ -143,7 +143,7 @@ fn undone_turns_count_towards_the_limit() {
     }
 }
 
-/// Going back gives new attempts, but not for ever: each time costs an answer.
+/// Going back resets the attempts, but not forever, because each time costs an answer.
 #[test]
 fn going_back_does_not_allow_unlimited_attempts() {
     let limits = Limits {
@@ -154,7 +154,7 @@ fn going_back_does_not_allow_unlimited_attempts() {
     };
     let replica = Replica::with_own_store(single_conversation(Many::default()), limits);
     let id = expect_ready(replica.start(json!({}))).unwrap().id;
-    // As many bad ones at each question as may be, without using them up.
+    // As many invalid answers to each question as possible without reaching the limit.
     let round = [json!("x"), json!("x"), json!(1), json!("x"), json!("x")];
     let mut refused = 0;
     let end = loop {
@@ -168,7 +168,7 @@ fn going_back_does_not_allow_unlimited_attempts() {
         assert!(refused < 100, "it goes on and on");
         expect_ready(replica.respond_with(&id, action_response("back"))).unwrap();
     };
-    // Four whole rounds, and one up to the fifth answer.
+    // Four full rounds, and one up to the fifth answer.
     assert_eq!((reached_limit(&end), refused), (("turns", 5), 4 * 4 + 2));
 }
 
@@ -177,7 +177,7 @@ fn session_size_is_limited() {
     let replica = Replica::with_own_store(single_conversation(Texts::default()), Limits::default());
     let begun = expect_ready(replica.start(json!({}))).unwrap();
     let large = json!("x".repeat(400_000));
-    // An answer is kept in the history and in the journal.
+    // An answer is stored in both the history and the journal.
     assert_eq!(reply_to_text(expect_ready(replica.respond(&begun.id, large.clone()))), "ask t");
     replica.time.advance(Duration::from_secs(1));
     assert_eq!(
@@ -188,7 +188,7 @@ fn session_size_is_limited() {
     assert_eq!(snapshot_to_text(&ended), "error conversation_too_long");
     assert_eq!(ended.session.created(), begun.session.created());
     assert_eq!(reply_to_text(expect_ready(replica.respond(&begun.id, json!("x")))), "-32003");
-    // One that is too large from the beginning is not begun.
+    // A session that is too large from the start is not created.
     let arguments = json!({ "x": "x".repeat(2 << 20) });
     assert_eq!(reached_limit(&expect_ready(replica.start(arguments)).unwrap_err()), ("bytes", 1024 * 1024));
 }
@@ -225,7 +225,7 @@ fn attempts_per_question_are_limited() {
     for _ in 0..5 {
         expect_ready(replica.respond(&id, json!("x"))).unwrap().invalid.unwrap();
     }
-    // They are used up, even if the next one is right.
+    // The attempts are used up, even if the next answer is valid.
     assert_eq!(reply_to_text(expect_ready(replica.respond(&id, json!(1)))), "-32004");
     let ended = expect_ready(replica.status(&id)).unwrap();
     assert_eq!(snapshot_to_text(&ended), "error too_many_attempts");
@@ -260,7 +260,7 @@ fn response_rate_is_limited() {
     assert_eq!(reply_to_text(expect_ready(replica.respond(&id, json!(0)))), "done 2");
 }
 
-/// Refusals are responses too: none of them is free, and all are kept where the session is.
+/// Rejected responses are rate-limited as well, and the count is stored with the session.
 #[test]
 fn rejected_responses_count_towards_the_rate_limit() {
     let limits =
@@ -277,7 +277,7 @@ fn rejected_responses_count_towards_the_rate_limit() {
     ];
     for (kind, expected, response) in kinds {
         let (store, time) = (Arc::new(MemorySessionStore::default()), ManualClock::new());
-        // Each response comes to another process: what counts is kept.
+        // Each response arrives at another process, so the count must be stored.
         let process = || Replica::new(store.clone(), &time, single_conversation(Many::default()), limits);
         let id = expect_ready(process().start(json!({}))).unwrap().id;
         for _ in 0..4 {
@@ -288,7 +288,7 @@ fn rejected_responses_count_towards_the_rate_limit() {
                 "{kind}"
             );
         }
-        // The first window begins with the session.
+        // The first window starts with the session.
         for left in (2..=6).rev() {
             let refused = expect_ready(process().respond(&id, json!(1))).unwrap_err();
             assert_eq!(
@@ -303,7 +303,7 @@ fn rejected_responses_count_towards_the_rate_limit() {
     }
 }
 
-/// Nobody waits for longer than a window because the clock of another machine is ahead.
+/// A client never waits longer than one window, even if the clock of another machine is ahead.
 #[test]
 fn rate_window_tolerates_a_clock_ahead() {
     let limits = Limits {
@@ -324,7 +324,7 @@ fn rate_window_tolerates_a_clock_ahead() {
     assert_eq!(reply_to_text(expect_ready(behind.respond(&id, json!(1)))), "ask n");
 }
 
-/// What is done after so many seconds, and what it comes to.
+/// A delay in seconds, an action, and its expected result.
 fn run_timeline(replica: &Replica, id: &str, events: &[(u64, &str, &str)]) {
     for (n, (seconds, event, expected)) in events.iter().enumerate() {
         replica.time.advance(Duration::from_secs(*seconds));
@@ -356,7 +356,7 @@ fn session_expires_after_the_idle_timeout() {
             (299, "\"x\"", "refused, ask n !That is not a number"),
             (299, "go on", "ask n !That is not a number"),
             (299, "look", "ask n !That is not a number"),
-            // Looking does not count.
+            // A status request does not reset the timeout.
             (1, "look", "-32002"),
             (0, "1", "-32002"),
             (0, "go on", "-32002"),
@@ -364,7 +364,7 @@ fn session_expires_after_the_idle_timeout() {
             (0, "sweep", "1"),
             (0, "sweep", "0"),
             (0, "look", "-32002"),
-            // It was remembered that there was one; then not even that.
+            // The session was reported as expired; now it is unknown.
             (24 * 3600 - 1, "sweep", "0"),
             (0, "look", "-32002"),
             (1, "sweep", "1"),
@@ -440,7 +440,7 @@ fn replay_cost_is_linear_in_the_journal() {
         assert_eq!(
             deeds.take_question_count(),
             n + 1,
-            "each answer is read once, and then one more is asked for"
+            "each answer is replayed once, and one more is asked for"
         );
         expect_ready(replica.status(&id)).unwrap();
         assert_eq!(deeds.take_question_count(), 0, "looking replays nothing");

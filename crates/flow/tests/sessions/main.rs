@@ -1,4 +1,4 @@
-//! Sessions as their users see them: one service or several over one store, with a clock that the tests set.
+//! Tests of the public session API: one or more services over one store, with a manual clock.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails should stop")]
 

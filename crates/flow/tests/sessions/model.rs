@@ -1,4 +1,4 @@
-//! Random walks through a session, by two processes that may die at any moment, against a small model of what must be.
+//! Model-based test: random operations on a session by two processes that may die at any moment.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,8 @@ fn limits() -> Limits {
     Limits { max_attempts: 3, response_rate: (6, Duration::from_secs(10)), ..Limits::default() }
 }
 
-/// The questions of a trip, in order. The second and third are one form; after the fourth a step is taken; after the
-/// fifth something is done that cannot be taken back.
+/// The questions of a trip, in order. The second and third are one form; a step follows the fourth; an effect
+/// that must not be repeated follows the fifth.
 const QUESTION_NAMES: [&str; 6] = ["city", "from", "to", "class", "sure", "note"];
 
 #[derive(Clone, Debug, PartialEq)]
@@ -34,13 +34,13 @@ enum ModelState {
     Error(&'static str),
 }
 
-/// What must be, in as few words as possible, and without looking at how it is done.
+/// The expected state, as simple as possible and independent of the implementation.
 #[derive(Clone, Debug)]
 struct SessionModel {
     state: ModelState,
     history: Vec<(String, Value)>,
     question_index: usize,
-    /// The first field of the form is answered and the form is not.
+    /// The first field of the form is answered, but not the second.
     in_form: bool,
     attempts: u32,
     refusals: u32,
@@ -78,7 +78,7 @@ impl SessionModel {
         }
     }
 
-    /// Why nothing can be done with it, if so.
+    /// The error that every operation returns, if the session has ended.
     fn unavailable_code(&self, now: Timestamp) -> Option<&'static str> {
         if self.is_forgotten {
             return Some("-32001");
@@ -90,7 +90,7 @@ impl SessionModel {
         (self.state, self.active) = (stand, now);
     }
 
-    /// How it looks from outside, complaints about answers left out.
+    /// The observable state, without the problems of rejected answers.
     fn to_text(&self) -> String {
         match &self.state {
             ModelState::Waiting => format!("ask {}", QUESTION_NAMES[self.question_index]),
@@ -150,7 +150,7 @@ impl SessionModel {
 
     fn back(&mut self) -> String {
         if self.question_index == 0 || self.question_index == 5 {
-            // No attempt at an answer.
+            // Does not count as an attempt.
             self.prompts += 1;
             return format!("refused, {}", self.to_text());
         }
@@ -191,7 +191,7 @@ impl SessionModel {
     }
 }
 
-/// What becomes of a value as the answer to a question; only for the values that `arbitrary_value` makes.
+/// Validates a value as the answer to a question; only for the values that `arbitrary_value` generates.
 fn expected_value(at: usize, value: &Value) -> Option<Value> {
     let is_empty = value.is_null() || value == "";
     let short = || value.as_str().filter(|text| (1..=8).contains(&text.len())).map(|text| json!(text));
@@ -211,7 +211,7 @@ fn expected_value(at: usize, value: &Value) -> Option<Value> {
 
 #[derive(Clone, Debug)]
 enum ModelResponse {
-    /// What the open question wants.
+    /// A valid answer to the open question.
     Valid,
     Value(Value),
     Back,
@@ -249,7 +249,7 @@ impl ModelResponse {
 #[derive(Clone, Debug)]
 enum ModelOp {
     Respond(ModelResponse),
-    /// The same, and the store strikes at one of its operations.
+    /// The same, with a fault at one of the store operations.
     RespondWithFault(ModelResponse, usize, StoreFault),
     KeepAlive,
     Cancel,
@@ -289,7 +289,7 @@ fn arbitrary_op() -> impl Strategy<Value = ModelOp> {
     ]
 }
 
-/// Whether the document has a way from one state to another, perhaps through states that nobody saw.
+/// Whether the specification has a path from one state to another, possibly through unobserved states.
 fn is_reachable(from: SessionState, to: SessionState) -> bool {
     use SessionState::{Active, Cancelled, Completed, Error, Idle, Processing, WaitingUser};
     let all = [Idle, Active, WaitingUser, Processing, Completed, Cancelled, Error];
@@ -388,7 +388,7 @@ impl ModelRun {
         self.model.unavailable_code(self.clock.now()).map_or_else(|| self.model.to_text(), str::to_owned)
     }
 
-    /// What anybody sees is what must be.
+    /// Checks that every process sees the expected state.
     fn compare_with_model(&mut self) -> Result<(), TestCaseError> {
         let found = expect_ready(self.other.status(&self.id));
         if let Ok(snapshot) = &found {
@@ -417,7 +417,8 @@ impl ModelRun {
         Ok(())
     }
 
-    /// Responds, and the store strikes. What was there before is there, or what comes after; nothing in between.
+    /// Responds with a store fault. Afterwards the session must be in its old or its new state, nothing in
+    /// between. between.
     fn respond_with_fault(
         &mut self,
         say: &ModelResponse,
@@ -450,7 +451,7 @@ impl ModelRun {
         }
         self.clock.advance(limits().lease_duration);
         let Ok(snapshot) = expect_ready(self.other.status(&self.id)) else {
-            // Nobody can tell any more which of the two it was. It can only have been over in both.
+            // Which of the two happened cannot be determined. The session must have ended in both cases.
             let at = self.clock.now();
             prop_assert!(self.model.unavailable_code(at).is_some() || after.unavailable_code(at).is_some());
             self.model.active = Timestamp::UNIX_EPOCH;
@@ -458,17 +459,13 @@ impl ModelRun {
         };
         let is_unknown = without_problems(&result_to_text(Ok(snapshot.clone()))) == "error outcome_unknown";
         if was_open && is_unknown {
-            prop_assert_eq!(
-                self.model.question_index,
-                4,
-                "only there is something that must not happen twice"
-            );
+            prop_assert_eq!(self.model.question_index, 4, "the only effect that must not be repeated");
             (after.state, after.question_index) = (ModelState::Error("outcome_unknown"), 4);
             self.model = after;
         } else if was_open {
             let is_as_before = snapshot.session.state() == SessionState::WaitingUser
                 && snapshot.session.prompt_id() == format!("prompt_{}", self.model.prompts);
-            // What is refused puts no prompt, and is counted or not.
+            // A rejected response issues no prompt, and may or may not be counted.
             let counted = &snapshot_json(&snapshot)["counted"];
             let is_counted = *counted == json!(after.window);
             prop_assert!(is_counted || *counted == json!(self.model.window), "{counted}");
@@ -476,7 +473,7 @@ impl ModelRun {
                 self.model = after;
             }
         }
-        // When it was settled, by whom, is not the model's business.
+        // The model does not track when the fault was resolved, or by which process.
         self.model.active = snapshot.session.last_active();
         self.compare_with_model()
     }
@@ -502,7 +499,7 @@ proptest! {
 fn final_states_have_no_transitions() {
     use SessionState::{Active, Cancelled, Completed, Error, Idle, Processing, WaitingUser};
     let all = [Idle, Active, WaitingUser, Processing, Completed, Cancelled, Error];
-    // The table of the document, and the one way that it has not: a conversation without questions completes.
+    // The transitions of the specification, plus one: a conversation without questions completes.
     let documented = [
         (Idle, Active),
         (Active, WaitingUser),

@@ -1,4 +1,4 @@
-//! Whose a session is, and what it is called.
+//! Session owners and ids.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::conversations::{Five, Trip, test_conversation};
 use crate::harness::{ADA, Replica, expect_ready, result_to_text, single_conversation};
 
-/// Every operation with a session of this name, and what each came to.
+/// Runs every operation on a session id, and returns the results.
 fn try_every_operation(replica: &Replica, owner: SessionOwner<'_>, id: &str) -> Vec<SessionError> {
     let (env, sessions, which) = (replica.env(owner), &replica.sessions, SessionRef::Id(id));
     let back = crate::harness::action_response("back");
@@ -43,10 +43,10 @@ fn session_of_another_owner_is_not_found() {
     for (owner, id) in foreign.chain(unknown.map(|id| (ADA, id))) {
         for problem in try_every_operation(&replica, owner, id) {
             assert!(matches!(problem, SessionError::NotFound), "{owner:?} {id}: {problem:?}");
-            assert_eq!(problem.to_string(), "there is no such session; start again");
+            assert_eq!(problem.to_string(), "session not found; start a new one");
         }
     }
-    // Time and sweeping make no difference to them.
+    // Neither time nor sweeping makes a difference.
     replica.time.advance(std::time::Duration::from_mins(6));
     expect_ready(replica.sessions.store().sweep(replica.time.now())).unwrap();
     for problem in try_every_operation(&replica, others[0], &open) {
@@ -74,7 +74,7 @@ fn session_ids_are_long_random_and_unique() {
     let replica = Replica::with_own_store(single_conversation(Nothing::default()), Limits::default());
     let mut seen = HashSet::new();
     for _ in 0..100_000 {
-        // One that its client keeps: a hundred thousand of those cost no memory.
+        // Sessions in tokens, because a hundred thousand of them need no memory.
         let begin = StartRequest { is_stateless: true, ..StartRequest::default() };
         let id = expect_ready(replica.start_with(begin)).unwrap().id;
         let random = id.strip_prefix("session_").expect("the documented prefix");

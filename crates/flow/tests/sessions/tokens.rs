@@ -1,4 +1,4 @@
-//! Sessions that the client keeps.
+//! Sessions in tokens that the client keeps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn cancel(replica: &Replica, token: &str) -> Result<SessionSnapshot, SessionErro
     expect_ready(replica.sessions.cancel(&replica.env(ADA), SessionRef::Token(token), None))
 }
 
-/// Answers one after the other, and every token on the way.
+/// Sends the answers one after the other, and returns every token on the way.
 fn collect_tokens(replica: &Replica, answers: &[Value]) -> Vec<String> {
     let mut tokens = vec![start_stateless(replica).token.unwrap()];
     for value in answers {
@@ -60,7 +60,7 @@ fn trip_replica() -> (EffectLog, Replica) {
     (deeds.clone(), Replica::with_own_store(single_conversation(Trip(deeds)), Limits::default()))
 }
 
-/// The answers that lead a trip to the end.
+/// The answers that complete a trip.
 fn all_answers() -> Vec<Value> {
     vec![json!("Oslo"), json!(1), json!(2), json!("b"), json!(true), json!("bye")]
 }
@@ -74,7 +74,7 @@ fn stateless_conversation_runs_from_start_to_result() {
     assert_eq!(answer_history(&end).len(), 6);
     assert_eq!((deeds.reservations().len(), deeds.booking_count()), (1, 1));
     assert_eq!(reply_to_text(respond(&replica, tokens.last().unwrap(), json!(1))), "-32003");
-    assert_eq!(result_to_text(status(&replica, &tokens[2])), "ask to", "an old one can be looked at");
+    assert_eq!(result_to_text(status(&replica, &tokens[2])), "ask to", "an old token can still be read");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn token_has_the_documented_shape_and_hides_its_content() {
     for secret in ["Atlantis", "city", "tool", "Where to?"] {
         assert!(!tells(&state, secret), "{secret}");
     }
-    // What is short stands in base64 by chance, now and then.
+    // Short strings occur in base64 by chance.
     for secret in ["Atlantis", "Where to?"] {
         assert!(!tells(&bytes, secret), "{secret}");
     }
@@ -132,7 +132,7 @@ fn malformed_token_is_not_found() {
             assert_eq!(error_code(&problem.expect_err(why)), -32001, "{why}");
         }
     };
-    // Every character of the text, and every byte beneath each of its two layers.
+    // Every character of the token, and every byte under each of its two layers.
     for n in 0..token.len() {
         let mut bytes = token.clone().into_bytes();
         bytes[n] = if bytes[n] == b'A' { b'B' } else { b'A' };
@@ -157,7 +157,7 @@ fn malformed_token_is_not_found() {
     for nonsense in ["", "x", "{}", "e30", &with, without, &"A".repeat(5 << 20)] {
         refused(nonsense, "nonsense");
     }
-    // Half of one and half of another.
+    // Half of one token and half of another.
     let other: Value =
         serde_json::from_slice(&URL_SAFE_NO_PAD.decode(start_stateless(&replica).token.unwrap()).unwrap())
             .unwrap();
@@ -166,7 +166,7 @@ fn malformed_token_is_not_found() {
         mixed[part] = other[part].clone();
         refused(&URL_SAFE_NO_PAD.encode(mixed.to_string()), part);
     }
-    assert_eq!(result_to_text(status(&replica, &token)), "ask from", "nothing happened to the real one");
+    assert_eq!(result_to_text(status(&replica, &token)), "ask from", "the real token is unaffected");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn foreign_or_expired_token_is_not_found() {
             "-32001"
         );
     }
-    // The id in it names nothing: there is no such session in the store.
+    // The id in the token is not accepted: the store has no such session.
     let id = status(&replica, &token).unwrap().id;
     assert_eq!(result_to_text(expect_ready(replica.status(&id))), "-32001");
     replica.time.advance(Duration::from_mins(5));
@@ -203,11 +203,11 @@ fn effects_are_not_repeated_with_any_earlier_token() {
     let answers = all_answers();
     let tokens = collect_tokens(&replica, &answers[..5]);
     assert_eq!((deeds.reservations().len(), deeds.booking_count()), (1, 1));
-    // The tokens that it was done with.
+    // The tokens that the effects were performed with.
     assert_eq!(reply_to_text(respond(&replica, &tokens[3], json!("b"))), "-32001");
     assert_eq!(reply_to_text(respond(&replica, &tokens[4], json!(true))), "-32001");
     assert_eq!(result_to_text(cancel(&replica, &tokens[4])), "-32001");
-    // The same ones, written differently.
+    // The same tokens, encoded differently.
     for (token, value) in tokens[3..5].iter().zip(&answers[3..]) {
         let text = String::from_utf8(URL_SAFE_NO_PAD.decode(token).unwrap()).unwrap();
         let (spaced, escaped) =
@@ -219,7 +219,7 @@ fn effects_are_not_repeated_with_any_earlier_token() {
             );
         }
     }
-    // Older ones, from which the same would follow. Asking is harmless; doing is not.
+    // Older tokens that would lead to the same effects. Asking is harmless; performing them is not.
     for (from, token) in tokens.iter().enumerate().take(3) {
         let mut token = token.clone();
         for (n, value) in answers.iter().enumerate().skip(from) {
@@ -233,7 +233,7 @@ fn effects_are_not_repeated_with_any_earlier_token() {
         }
     }
     assert_eq!((deeds.reservations().len(), deeds.booking_count()), (1, 1));
-    // The newest is good, and a turn without effects may be repeated.
+    // The newest token is valid, and a turn without effects may be repeated.
     for _ in 0..2 {
         let end = reply_to_text(respond(&replica, &tokens[5], json!("bye")));
         assert_eq!(end, r#"done ["Oslo",1,2,"b",1,true,7,"bye"]"#);
@@ -250,7 +250,7 @@ fn cancelled_tokens_are_rejected() {
     assert_eq!(result_to_text(status(&replica, &token)), "cancelled");
     assert_eq!(reply_to_text(respond(&replica, &token, json!(1))), "-32006");
     assert_eq!(result_to_text(cancel(&replica, &token)), "-32006");
-    // Neither does any other token of it, as long as one could live.
+    // No other token of the session works either, for as long as one could be valid.
     replica.time.advance(Duration::from_secs(299));
     for token in &tokens[1..] {
         assert_eq!(reply_to_text(respond(&replica, token, json!("b"))), "-32006");
@@ -260,7 +260,7 @@ fn cancelled_tokens_are_rejected() {
     expect_ready(replica.sessions.store().sweep(replica.time.now())).unwrap();
     assert_eq!(result_to_text(status(&replica, &tokens[1])), "-32006", "it was not swept away");
     assert_eq!(deeds.reservations().len(), 0);
-    // Those of other sessions are not concerned.
+    // Tokens of other sessions are not affected.
     assert_eq!(
         reply_to_text(respond(&replica, &start_stateless(&replica).token.unwrap(), json!("Oslo"))),
         "ask from"
@@ -290,8 +290,8 @@ fn tokens_survive_key_rotation() {
     assert_eq!(reply_to_text(expect_ready(rotated.respond(&stored, json!(1)))), "ask b");
     let removed = with(Seal::new(key(2)));
     assert_eq!(result_to_text(status(&removed, &token)), "-32001");
-    assert_eq!(result_to_text(status(&removed, &said)), "ask b", "it is sealed with the new key now");
-    assert_eq!(result_to_text(expect_ready(removed.status(&stored))), "ask b", "and so is what was stored");
+    assert_eq!(result_to_text(status(&removed, &said)), "ask b", "the token is sealed with the new key now");
+    assert_eq!(result_to_text(expect_ready(removed.status(&stored))), "ask b", "so is the stored session");
     let never = expect_ready(old.start(json!({}))).unwrap().id;
     assert_eq!(result_to_text(expect_ready(removed.status(&never))), "-32001");
 }
@@ -316,11 +316,7 @@ fn unreachable_store_is_not_reported_as_missing_session() {
         Limits::default(),
     );
     let tokens = collect_tokens(&replica, &all_answers()[..3]);
-    assert_eq!(
-        store.operation_count(),
-        3,
-        "each response asks whether it was cancelled, and nothing is written"
-    );
+    assert_eq!(store.operation_count(), 3, "each response checks for cancellation and writes nothing");
     store.fail_from(0, StoreFault::FailBefore);
     assert_eq!(result_to_text(cancel(&replica, &tokens[3])), "-32603");
     assert_eq!(reply_to_text(respond(&replica, &tokens[3], json!("b"))), "-32603");

@@ -1,4 +1,4 @@
-//! Trying what may be meant: whatever the recipes do not refuse is a way in.
+//! Tries recipes on packages: each attempt that is not refused is a feasible integration.
 
 use codebase::{Agent, Ecosystem, Framework, MIN_CANDIDATE_CONFIDENCE, Profile, Route};
 use tree::{Tree, WorkBudget};
@@ -11,21 +11,20 @@ use crate::integrate::{
 use crate::package::{self, is_python_file, owning_package};
 use crate::recipe::{Recipe, find_recipe, plain_python};
 
-/// The most frameworks of a package that are tried, and the most functions and routes of a framework.
+/// Limits on the frameworks tried per package, and on the functions and routes tried per framework.
 const MAX_FRAMEWORKS_PER_PACKAGE: usize = 4;
 const MAX_AGENTS: usize = 10;
 
-/// A search for ways in.
 pub(super) struct IntegrationSearch<'a> {
     pub(super) tree: &'a Tree,
     pub(super) profile: &'a Profile,
-    /// The one recipe to try; `None`: every one that fits.
+    /// Only recipe to try; `None`: all that apply.
     pub(super) recipe: Option<&'static Recipe>,
     pub(super) options: &'a IntegrationOptions,
     pub(super) budget: &'a WorkBudget,
 }
 
-/// What is tried at a time, besides what is wanted anyway.
+/// One attempt's choices. They apply where the caller's options leave the choice open.
 #[derive(Clone, Copy, Default)]
 struct IntegrationAttempt<'t> {
     variant: Option<Variant>,
@@ -38,7 +37,7 @@ impl IntegrationSearch<'_> {
         self.budget.is_expired() || self.budget.is_cancelled()
     }
 
-    /// The packages that may be meant; those in which a model is called come first.
+    /// The candidate packages; those that call a model come first.
     pub(super) fn packages(&self) -> Result<Vec<String>, UnknownPackage> {
         if let Some(wanted) = &self.options.package {
             return Ok(vec![package::resolve_package_folder(self.profile, wanted)?]);
@@ -59,7 +58,7 @@ impl IntegrationSearch<'_> {
         Ok(folders)
     }
 
-    /// The frameworks of a package that there are recipes for, the surest first.
+    /// A package's frameworks that have a recipe, highest confidence first.
     pub(super) fn recipes(&self, folder: &str) -> Vec<(&'static Recipe, Option<&Framework>)> {
         let project = self.profile.projects.iter().find(|project| project.folder == folder);
         let is_used = |one: &&Framework| {
@@ -88,7 +87,7 @@ impl IntegrationSearch<'_> {
         known
     }
 
-    /// The Python functions of a package that act as an agent.
+    /// The agent functions of a package, in Python only.
     fn agents<'s>(&'s self, folder: &'s str) -> impl Iterator<Item = &'s Agent> {
         let own = move |agent: &&Agent| {
             is_python_file(&agent.path) && owning_package(self.profile, &agent.path) == folder
@@ -96,7 +95,7 @@ impl IntegrationSearch<'_> {
         self.profile.agents.iter().filter(own)
     }
 
-    /// The routes of a package in the language of a recipe, the likeliest first.
+    /// The routes of a package in the recipe's language, most likely first.
     fn routes(&self, folder: &str, recipe: &Recipe) -> Vec<&Route> {
         let speaks = |route: &&Route| is_python_file(&route.file) == (recipe.ecosystem == Ecosystem::Python);
         let own = |route: &&Route| owning_package(self.profile, &route.file) == folder;
@@ -105,7 +104,7 @@ impl IntegrationSearch<'_> {
         routes
     }
 
-    /// What it comes to; why not, if it is refused.
+    /// Returns the integration, or the reason for the refusal.
     fn try_integrate(
         &self,
         folder: &str,
@@ -137,8 +136,8 @@ impl IntegrationSearch<'_> {
         let bridged = IntegrationAttempt { variant: Some(Variant::Bridge), ..IntegrationAttempt::default() };
         let mut is_asked_for = false;
         let attempt = self.try_integrate(folder, recipe, IntegrationAttempt::default()).or_else(|reason| {
-            // What stands in the way of the SDK may not stand in the way of a bridge. The other way round there is no
-            // telling: middleware can be put into any program, whether it has an agent or not.
+            // What rules out the SDK may not rule out a bridge. The reverse is not tried: middleware fits any
+            // program, so its success would not show that there is an agent.
             is_asked_for = true;
             let bridge = self.try_integrate(folder, recipe, bridged).ok();
             bridge.filter(|bridge| is_python && bridge.variant == Variant::Bridge).ok_or(reason)
@@ -185,20 +184,21 @@ impl IntegrationSearch<'_> {
         })
     }
 
-    /// The functions, and the routes to those that cannot be called themselves.
+    /// The agent functions, and routes to those agents that cannot be called directly.
     fn agent_candidates(
         &self,
         folder: &str,
         recipe: &'static Recipe,
         usual: &Integration,
     ) -> Vec<AgentCandidate> {
-        // Middleware is for the whole program.
+        // Middleware covers the whole program: there is no agent to choose.
         let is_python = recipe.ecosystem == Ecosystem::Python;
         if self.options.agent.is_some() || (!is_python && usual.variant == Variant::Sdk) {
             return Vec::new();
         }
         let mut named: Vec<AgentCandidate> = Vec::new();
-        // Seen from its own package: everything in `examples/shop` is the shop's product.
+        // Relative to its package: in the package `examples/shop`, nothing is an example just because of that
+        // path.
         let is_aside = |path: &str| {
             codebase::is_example_or_test(path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/'))
         };
@@ -231,7 +231,7 @@ impl IntegrationSearch<'_> {
         named
     }
 
-    /// The routes that can be called as soon as somebody says which field carries the text.
+    /// The routes that become callable once the user names the request field for the input.
     fn candidates_needing_field(
         &self,
         folder: &str,

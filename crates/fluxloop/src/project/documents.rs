@@ -1,4 +1,4 @@
-//! The files of an experiment for somebody who wants to read them: named, bounded, without secrets.
+//! The files of an experiment for readers: named, bounded, without secrets.
 
 use std::io::Read;
 

@@ -109,7 +109,7 @@ pub enum CriterionOutcome {
     Met,
     /// It was not.
     NotMet,
-    /// Nobody could tell, whatever the file says.
+    /// Unknown, whatever the file says.
     NotJudged,
 }
 
@@ -340,7 +340,7 @@ impl EvaluationFile<'_> {
                     None => CriterionOutcome::NotJudged,
                 };
                 let mut details = redact(result.clone());
-                // It stands above, and better: the file says `false` of what nobody judged.
+                // Reported above, and better: the file says `false` for what was not judged.
                 details.as_object_mut().and_then(|details| details.remove("met"));
                 found.push(EvaluationCriterion { name: format!("{section}.{name}"), met, details });
             }

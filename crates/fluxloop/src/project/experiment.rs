@@ -130,7 +130,7 @@ pub struct InputRuns {
 pub struct FailedRun {
     /// What was said to the agent.
     pub input: String,
-    /// By whom; `(none)` if nobody in particular.
+    /// By whom; `(none)` if the run has none.
     pub persona: String,
     /// In which round, from 0 on.
     pub iteration: Option<u64>,
@@ -202,20 +202,20 @@ impl InputRuns {
     }
 
     /// Means and rounded numbers, once everything is in.
-    #[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 runs")]
+    #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 runs")]
     pub(super) fn finish(&mut self) {
         self.mean_ms = (self.timed.1 > 0).then(|| round_to_four_digits(self.timed.0 / self.timed.1 as f64));
         self.slowest_ms = self.slowest_ms.map(round_to_four_digits);
     }
 }
 
-/// To four digits, which is more than anybody compares.
+/// Rounded to four digits.
 pub(super) fn round_to_four_digits(number: f64) -> f64 {
     (number * 1e4).round() / 1e4
 }
 
 /// Part by whole, if there is a whole and the part is one of it.
-#[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 runs")]
+#[expect(clippy::cast_precision_loss, reason = "there are never 2^53 runs")]
 pub(super) fn rate(part: u64, whole: u64) -> Option<f64> {
     (whole > 0 && part <= whole).then(|| round_to_four_digits(part as f64 / whole as f64))
 }

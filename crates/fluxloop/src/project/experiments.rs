@@ -131,7 +131,7 @@ impl FluxloopProjects {
                 || has_only_folder_name(experiment) && folder_slug(name) == folder_slug(&experiment.name)
         });
         let Some(owner) = owners.next() else {
-            // Somebody asked for one scenario: the others' results are none of its.
+            // The caller asked for one scenario, so results of others do not belong here.
             if self.is_narrowed {
                 return None;
             }

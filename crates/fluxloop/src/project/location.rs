@@ -20,7 +20,7 @@ pub(crate) struct FluxloopLocation {
     pub(crate) workspace: Option<String>,
 }
 
-/// Folders whose contents somebody else wrote, or a program did.
+/// Folders of dependencies and generated files.
 const SKIPPED_FOLDERS: [&str; 9] = [
     "node_modules",
     "site-packages",
@@ -39,7 +39,7 @@ const PROJECT_SUBFOLDERS: [&str; 4] = ["experiments", "configs", "inputs", "reco
 pub(super) fn search_tree(tree: &Tree, inside: &str) -> (Vec<FluxloopLocation>, bool) {
     let mut found = BTreeMap::new();
     let mut waiting: VecDeque<(String, usize)> = VecDeque::from([(String::new(), 0)]);
-    // What lies deeper than the search goes is looked at because somebody named it.
+    // A folder below the search depth is read only because the caller named it.
     let ancestors = inside.match_indices('/').map(|(end, _)| &inside[..end]).chain([inside]);
     waiting.extend(ancestors.filter(|folder| !folder.is_empty()).map(|folder| (folder.to_owned(), 0)));
     let mut seen = std::collections::BTreeSet::new();

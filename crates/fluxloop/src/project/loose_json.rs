@@ -1,4 +1,4 @@
-//! Values of JSON that may be of any kind, without a copy of what nobody asks for.
+//! JSON values of any type, copied only as far as they are used.
 
 use std::borrow::Cow;
 use std::fmt;

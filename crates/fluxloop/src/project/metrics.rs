@@ -42,7 +42,7 @@ pub struct ExperimentMetrics {
     pub last_against_previous: Option<ExperimentComparison>,
     /// Judged traces that passed, over evaluations in which everybody judged.
     pub pass_rate: Option<f64>,
-    /// Evaluations in which somebody did not.
+    /// Evaluations without a verdict.
     pub not_fully_judged: u64,
     /// Evaluations of which nothing readable tells.
     #[serde(skip_serializing_if = "is_zero")]
@@ -123,7 +123,7 @@ impl ExperimentMetrics {
         metrics
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 runs")]
+    #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 runs")]
     fn add_numbers(&mut self, experiment: &Experiment, took: &mut (f64, u64)) {
         // An experiment that does not say both would make the rate wrong.
         if let Some((total, successful)) = experiment.total.zip(experiment.successful) {
@@ -171,7 +171,7 @@ impl ExperimentMetrics {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 runs")]
+#[expect(clippy::cast_precision_loss, reason = "there are never 2^53 runs")]
 fn mean((sum, count): (f64, u64)) -> Option<f64> {
     (count > 0).then(|| round_to_four_digits(sum / count as f64))
 }

@@ -43,7 +43,7 @@ pub fn redact(value: Value) -> Value {
         Value::Object(entries) => {
             let entry = |(key, value): (String, Value)| {
                 let value = redact_entry(&key, value);
-                // A key may be the secret itself, where somebody turned a mapping around.
+                // A key may be the secret itself, in a reversed mapping.
                 (redact_text(&key).into_owned(), value)
             };
             Value::Object(entries.into_iter().map(entry).collect())

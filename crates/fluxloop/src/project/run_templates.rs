@@ -35,7 +35,7 @@ enum RunTemplateKind {
 
 /// How often `repeat` runs each input.
 const REPEAT_ITERATIONS: u64 = 5;
-/// How long a conversation is if nobody says it.
+/// Length of a conversation by default.
 const DEFAULT_MAX_TURNS: u64 = 4;
 
 impl FluxloopProject {

@@ -222,7 +222,7 @@ fn count_guardrail_warnings(
     counts
 }
 
-/// The files that nobody had to understand: whether each of their lines is whole.
+/// Files that are not interpreted: only checks that every line is complete.
 fn count_remaining_files(
     tree: &Tree,
     id: &str,

@@ -59,7 +59,7 @@ pub struct RunnerSettings {
     pub target: Option<String>,
     /// A program and its arguments.
     pub command: Option<Vec<String>>,
-    /// An address, where somebody wrote one.
+    /// A URL, if one is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
     /// The skill that is tried.
@@ -90,7 +90,7 @@ pub struct MultiTurnSettings {
     pub model: Option<String>,
 }
 
-/// Somebody who asks.
+/// A simulated user.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Persona {
     /// The name.

@@ -77,7 +77,7 @@ pub(super) fn read(tree: &Tree, id: &str, warnings: &mut FileWarnings) -> Option
     let bytes = match tree.read(&path, limits::MAX_JSON_BYTES) {
         Ok(bytes) => bytes,
         Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
-            // A folder that somebody put here for another purpose has no time in its name.
+            // A folder that is not an experiment has no time in its name.
             experiment.time.as_ref()?;
             warnings.add(id, None, "no `summary.json`: it still runs, or it was stopped");
             experiment.unfinished = true;
@@ -169,7 +169,7 @@ fn fill_experiment(
         .map(|said| SkillContractResult::from_summary(said, file.total_cost_usd.number()));
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 runs")]
+#[expect(clippy::cast_precision_loss, reason = "there are never 2^53 runs")]
 fn mean(sum: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| round_to_four_digits(sum / count as f64))
 }

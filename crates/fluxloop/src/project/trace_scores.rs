@@ -159,7 +159,7 @@ impl TraceScoreTotals {
     }
 
     /// Counted numbers are better than told ones.
-    #[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 traces")]
+    #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 traces")]
     pub(super) fn apply_to(self, evaluation: &mut ExperimentEvaluation) {
         if self.evaluators.values().any(|(_, not_judged, _)| *not_judged > 0) {
             evaluation.fully_judged = Some(false);

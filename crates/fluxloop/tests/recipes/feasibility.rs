@@ -63,10 +63,7 @@ fn feasible_integrations_respect_options() {
     assert_eq!(ways(package("chat-service")), Ok(vec!["services/chat".to_owned()]));
     assert_eq!(ways(package("services/mail/")), Ok(vec![]));
     assert_eq!(ways(package("web")), Ok(vec![]));
-    assert!(
-        ways(package("mail-service"))
-            .is_err_and(|error| error.to_string().contains("there are ., services/chat"))
-    );
+    assert!(ways(package("mail-service")).is_err_and(|error| error.to_string().contains("., services/chat")));
     let agent = IntegrationOptions {
         agent: Some("services/chat/chat/brain.py:think".to_owned()),
         ..IntegrationOptions::default()

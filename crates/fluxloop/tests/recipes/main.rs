@@ -76,6 +76,7 @@ fn render_plan(integration: &Integration, resolution: &Resolution) -> String {
     .unwrap();
     for (title, lines) in [
         ("needed", &integration.facts.prerequisites),
+        ("note", &integration.facts.notes),
         ("warning", &integration.facts.warnings),
         ("check", &integration.facts.post_checks),
     ] {

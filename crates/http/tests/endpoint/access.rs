@@ -172,7 +172,7 @@ fn key_lists_and_calls_only_tools_within_its_scope() {
                 assert_eq!(listed.contains(&tool.to_owned()), writes, "{scope} {path} {tool}");
                 let params = json!({ "name": tool, "arguments": { "plan": {}, "plan_id": "x" } });
                 let body = send_request(&endpoint, path, &headers, "tools/call", params).body;
-                assert_eq!(!body.contains("needs the scope"), writes, "{scope} {path} {tool} {body}");
+                assert_eq!(!body.contains("requires the scope"), writes, "{scope} {path} {tool} {body}");
             }
         }
     }

@@ -8,7 +8,7 @@ use super::{Chunk, DocumentBlock, DocumentBlockKind, DocumentFormat, OutlinePart
 
 /// How many characters a chunk holds. Smaller ones are found for less than they mean, larger ones for too much.
 const MAX_CHUNK_CHARS: usize = 1200;
-/// Code is kept whole up to this length: half an example helps nobody.
+/// Code is kept whole up to this length: half an example is useless.
 const MAX_CODE_CHARS: usize = 3 * MAX_CHUNK_CHARS;
 /// What is shorter and stands at the end of a section goes along with what is before it.
 const MIN_CHUNK_CHARS: usize = 100;

@@ -1,40 +1,29 @@
-//! What a content is.
+//! Detection of content types.
 
 use super::svg;
 
-/// What assets can be.
+/// The supported content types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ContentType {
-    /// PNG.
     Png,
-    /// JPEG.
     Jpeg,
-    /// GIF.
     Gif,
-    /// WebP.
     Webp,
-    /// AVIF.
     Avif,
-    /// SVG without anything active.
+    /// SVG without active content.
     Svg,
-    /// PDF.
     Pdf,
-    /// MP4.
     Mp4,
-    /// `WebM`.
     Webm,
-    /// A font in WOFF2.
+    /// WOFF2 font.
     Woff2,
-    /// Plain text in UTF-8.
+    /// Plain text, UTF-8.
     Text,
-    /// JSON.
     Json,
-    /// CSS.
     Css,
 }
 
 impl ContentType {
-    /// All of them.
     pub const ALL: [Self; 13] = [
         Self::Png,
         Self::Jpeg,
@@ -51,7 +40,6 @@ impl ContentType {
         Self::Css,
     ];
 
-    /// Its media type.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Png => "image/png",
@@ -70,13 +58,13 @@ impl ContentType {
         }
     }
 
-    /// The type of a media type, whatever its parameters and capitals.
+    /// Parses a media type. Case and parameters are ignored.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = text.split(';').next()?.trim();
         Self::ALL.into_iter().find(|known| known.as_str().eq_ignore_ascii_case(plain))
     }
 
-    /// Whether it is read as text, and not as bytes.
+    /// Whether the content is text rather than bytes.
     pub const fn is_text(self) -> bool {
         matches!(self, Self::Svg | Self::Text | Self::Json | Self::Css)
     }
@@ -88,35 +76,35 @@ impl std::fmt::Display for ContentType {
     }
 }
 
-/// What a content is, if the claim about it is true.
+/// Detects the content type, and checks it against the declared one.
 pub(super) fn detect_content_type(claim: Option<ContentType>, content: &[u8]) -> Result<ContentType, String> {
     let found = sniff_signature(content);
     match (claim, found) {
         (_, None) if content.is_empty() => Err("is empty; send the bytes of the file".to_owned()),
         (Some(claim), Some(found)) if claim == found => Ok(found),
-        (Some(claim), Some(found)) => Err(format!("is {found} and not {claim}; say what it is")),
+        (Some(claim), Some(found)) => Err(format!("is {found}, not {claim}; declare the actual type")),
         (None, Some(found)) => Ok(found),
         (Some(claim), None) if claim.is_text() => check_text(claim, content),
-        (Some(claim), None) => Err(format!("is not {claim}; say what it is, or leave the type out")),
+        (Some(claim), None) => Err(format!("is not {claim}; declare the actual type or omit it")),
         (None, None) if svg::looks_like_svg(content) => check_text(ContentType::Svg, content),
         (None, None) => check_text(ContentType::Text, content).map_err(|_| {
             let known = ContentType::ALL.map(ContentType::as_str).join(", ");
-            format!("is of no known type; an asset is one of {known}")
+            format!("has an unknown type; supported types are {known}")
         }),
     }
 }
 
 fn check_text(claim: ContentType, content: &[u8]) -> Result<ContentType, String> {
     let text = std::str::from_utf8(content)
-        .map_err(|_| format!("is not {claim}: it is no UTF-8; save it as UTF-8"))?;
+        .map_err(|_| format!("is not {claim}: not valid UTF-8; save it as UTF-8"))?;
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}')) {
-        return Err(format!("is not {claim}: it has control characters; take them out"));
+        return Err(format!("is not {claim}: contains control characters; remove them"));
     }
     match claim {
         ContentType::Svg => svg::check_svg(text)?,
         ContentType::Json => {
             let read = serde_json::from_str::<serde::de::IgnoredAny>(text);
-            read.map_err(|error| format!("is not usable JSON: {error}; mend it"))?;
+            read.map_err(|error| format!("is not valid JSON: {error}; fix it"))?;
         }
         _ => {}
     }
@@ -138,16 +126,16 @@ fn sniff_signature(content: &[u8]) -> Option<ContentType> {
     plain.or_else(|| if at(4, b"ftyp") { sniff_iso_brand(content) } else { None })
 }
 
-/// The document type stands in the head of an EBML file, which is short.
+/// The document type is in the EBML header, which is short.
 fn is_webm(content: &[u8]) -> bool {
     content.iter().take(64).copied().collect::<Vec<_>>().windows(7).any(|part| part == b"\x42\x82\x84webm")
 }
 
-/// The brands of the first box of an ISO media file say what it is.
+/// The brands in the first box of an ISO media file identify its type.
 fn sniff_iso_brand(content: &[u8]) -> Option<ContentType> {
     let size = content.get(..4).and_then(|size| size.try_into().ok()).map_or(0, u32::from_be_bytes) as usize;
     let brands: Vec<&[u8]> = content.get(8..size.min(content.len()).min(512))?.chunks_exact(4).collect();
-    // The second is a version and no brand.
+    // The second entry is a version, not a brand.
     let has = |brand: &[u8]| brands.iter().enumerate().any(|(at, known)| at != 1 && *known == brand);
     if has(b"avif") || has(b"avis") {
         return Some(ContentType::Avif);

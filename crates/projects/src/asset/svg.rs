@@ -1,10 +1,11 @@
-//! SVG without anything that acts or leads elsewhere.
+//! Validation of SVG: no active content, no external references.
 //!
-//! It is read by an XML parser and not by patterns, and judged after references to characters are resolved: what a
-//! browser would see. Wherever the two could read the same bytes differently (another encoding, definitions of a document
-//! type, references in namespaces) it is refused. Elements of SVG are taken if they are known: none that acts or holds what
-//! is no SVG. Refused are handlers of events, anything of HTML, addresses other than `#fragment` and embedded raster images,
-//! and styles that load something.
+//! The file is read by an XML parser rather than by patterns, and checked after character references are
+//! resolved, so the checks see what a browser would see. Anything that the parser and a browser could read
+//! differently (another encoding, DTD definitions, references in namespaces) is rejected. SVG elements are
+//! allowed from a list that contains none that run code or embed foreign content. Event handlers, HTML
+//! elements, URLs other than `#fragment` and embedded raster images, and styles that load something are
+//! rejected.
 
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesDecl, BytesStart, Event};
@@ -12,14 +13,14 @@ use quick_xml::name::ResolveResult;
 use quick_xml::reader::NsReader;
 
 const SVG_NAMESPACE: &str = "http://www.w3.org/2000/svg";
-/// What editors say of a drawing. All other namespaces of W3C mean something to a browser.
+/// Editor metadata. Every other W3C namespace has a meaning to browsers.
 const RDF_NAMESPACE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 const W3C_NAMESPACE_PREFIX: &str = "http://www.w3.org/";
 
-/// The deepest that elements may be inside one another.
+/// Maximum nesting of elements.
 const MAX_ELEMENT_DEPTH: usize = 256;
 
-/// The elements of SVG that draw or describe. Filters are beside them: [`is_allowed_element`].
+/// SVG elements that draw or describe. Filter elements are matched separately, in [`is_allowed_element`].
 const ALLOWED_ELEMENTS: &str = " svg g defs symbol use a title desc metadata switch style view \
     path rect circle ellipse line polyline polygon text tspan textPath tref altGlyph image \
     marker pattern hatch hatchpath clipPath mask filter linearGradient radialGradient meshgradient meshrow meshpatch stop \
@@ -27,18 +28,18 @@ const ALLOWED_ELEMENTS: &str = " svg g defs symbol use a title desc metadata swi
     font font-face font-face-src font-face-name glyph glyphRef missing-glyph hkern vkern \
     flowRoot flowRegion flowPara flowSpan flowDiv flowLine ";
 
-/// Attributes that hold an address.
+/// Attributes whose value is a URL.
 const URL_ATTRIBUTES: [&str; 10] =
     ["href", "src", "srcset", "action", "formaction", "data", "poster", "background", "ping", "base"];
 
-/// What an embedded image may be.
+/// Data URLs allowed for embedded images.
 const EMBEDDED_IMAGE_PREFIXES: [&str; 4] =
     ["data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;"];
 
-/// What loads something in CSS beside `url(`.
+/// CSS functions other than `url(` that load something.
 const CSS_LOADING_FUNCTIONS: [&str; 3] = ["image-set(", "image(", "src("];
 
-/// Whether a content is meant as SVG: XML that begins with it, after what may come before.
+/// Whether the content looks like SVG: an `<svg>` root, or an XML prologue followed by one.
 pub(super) fn looks_like_svg(content: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(content) else { return false };
     let text = text.trim_start_matches('\u{feff}').trim_start();
@@ -46,7 +47,7 @@ pub(super) fn looks_like_svg(content: &[u8]) -> bool {
     text.starts_with("<svg") || (is_xml && text.contains("<svg"))
 }
 
-/// Says why it is refused.
+/// Rejects unsafe or malformed SVG with the reason.
 pub(super) fn check_svg(text: &str) -> Result<(), String> {
     let mut reader = NsReader::from_str(text);
     let mut judge = SvgChecker::default();
@@ -65,10 +66,10 @@ pub(super) fn check_svg(text: &str) -> Result<(), String> {
             Event::GeneralRef(reference) => {
                 judge.check_reference(&reference.xml10_content(), reference.is_char_ref())?;
             }
-            Event::PI(_) => return Err("has a processing instruction; take it out".to_owned()),
+            Event::PI(_) => return Err("contains a processing instruction; remove it".to_owned()),
             Event::Decl(declaration) => check_declaration(&declaration)?,
             Event::DocType(words) if words.xml10_content().contains('[') => {
-                return Err("has a document type with definitions; take it out".to_owned());
+                return Err("has a DOCTYPE with an internal subset; remove it".to_owned());
             }
             Event::DocType(_) | Event::Comment(_) => {}
             Event::Eof => break,
@@ -77,11 +78,11 @@ pub(super) fn check_svg(text: &str) -> Result<(), String> {
     if judge.roots == 1 && judge.open_elements.is_empty() {
         Ok(())
     } else {
-        Err("is no complete SVG".to_owned())
+        Err("is not a complete SVG document".to_owned())
     }
 }
 
-/// A browser reads the bytes in the encoding that they declare, and here they are UTF-8.
+/// A browser decodes the bytes in the declared encoding, while this parser reads UTF-8.
 fn check_declaration(declaration: &BytesDecl<'_>) -> Result<(), String> {
     match declaration.encoding() {
         None => Ok(()),
@@ -90,12 +91,12 @@ fn check_declaration(declaration: &BytesDecl<'_>) -> Result<(), String> {
     }
 }
 
-/// What is known of a drawing so far.
 #[derive(Default)]
 struct SvgChecker {
     open_elements: Vec<String>,
     roots: usize,
-    /// The text of the style that is open: a browser joins it, whatever is between its parts.
+    /// The text of the open style element. Browsers concatenate all of its parts, so it is checked as a
+    /// whole.
     css: String,
 }
 
@@ -114,7 +115,7 @@ impl SvgChecker {
             }
         }
         if self.is_in_style() {
-            return Err(format!("has a <{name}> inside of a style; take it out"));
+            return Err(format!("has a <{name}> inside a style; remove it"));
         }
         self.open_elements.push(name);
         if self.open_elements.len() > MAX_ELEMENT_DEPTH {
@@ -133,7 +134,7 @@ impl SvgChecker {
 
     fn check_text(&mut self, words: &str) -> Result<(), String> {
         if self.open_elements.is_empty() && !words.trim().is_empty() {
-            return Err("has text outside of its root element; take it out".to_owned());
+            return Err("has text outside its root element; remove it".to_owned());
         }
         if self.is_in_style() {
             self.css.push_str(words);
@@ -144,7 +145,7 @@ impl SvgChecker {
     fn check_reference(&self, name: &str, is_character: bool) -> Result<(), String> {
         let is_known = is_character || ["lt", "gt", "amp", "quot", "apos"].contains(&name);
         if self.open_elements.is_empty() || self.is_in_style() || !is_known {
-            return Err(format!("has the reference &{name}; in it; write the characters themselves"));
+            return Err(format!("contains the reference `&{name};`; write the character itself"));
         }
         Ok(())
     }
@@ -158,44 +159,46 @@ fn is_svg(namespace: &ResolveResult<'_>) -> bool {
     matches!(namespace, ResolveResult::Bound(found) if found.as_ref() == SVG_NAMESPACE)
 }
 
-/// Whether an element of SVG draws or describes, and nothing else.
+/// Whether an SVG element only draws or describes.
 fn is_allowed_element(name: &str) -> bool {
-    // Those of filters: `feBlend` and so on. What they load is an address like any other.
+    // Filter primitives such as `feBlend`. Their URLs are checked like any other attribute.
     let is_filter =
         name.strip_prefix("fe").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphabetic()));
     is_filter || ALLOWED_ELEMENTS.split(' ').any(|known| known == name)
 }
 
-/// Judges an element and its attributes. Gives its name.
+/// Validates an element and its attributes, and returns its name.
 fn check_element(namespace: &ResolveResult<'_>, start: &BytesStart<'_>) -> Result<String, String> {
     let name = start.local_name().as_ref().to_owned();
     match namespace {
         ResolveResult::Bound(found) if found.as_ref() == SVG_NAMESPACE => {
             if name.is_empty() || !is_allowed_element(&name) {
-                return Err(format!("has a <{name}> in it, which is not taken; take it out"));
+                return Err(format!("contains <{name}>, which is not allowed; remove it"));
             }
         }
-        // Editors leave elements of their own, which nothing shows.
+        // Editors add elements in their own namespaces, which browsers do not render.
         ResolveResult::Bound(found)
             if found.as_ref() == RDF_NAMESPACE || !found.as_ref().starts_with(W3C_NAMESPACE_PREFIX) => {}
         ResolveResult::Unknown(prefix) => {
-            return Err(format!("has the prefix {prefix:?} without a namespace; declare it"));
+            return Err(format!("uses the undeclared namespace prefix {prefix:?}; declare it"));
         }
-        _ => return Err(format!("has <{name}> outside of the namespace {SVG_NAMESPACE}; take it out")),
+        _ => return Err(format!("has <{name}> outside the namespace {SVG_NAMESPACE}; remove it")),
     }
     for attribute in start.attributes() {
-        let attribute = attribute.map_err(|error| format!("has a broken attribute: {error}; mend it"))?;
+        let attribute = attribute.map_err(|error| format!("has a malformed attribute: {error}; fix it"))?;
         let key = attribute.key.local_name().as_ref().to_ascii_lowercase();
         let prefix = attribute.key.prefix().map(|prefix| prefix.as_ref().to_owned());
         if prefix.as_deref() == Some("xmlns") || attribute.key.as_ref() == "xmlns" {
-            // The parser takes a namespace as it is written, and a browser what it means.
+            // The parser compares namespaces as written, while a browser resolves references in them first.
             if attribute.value.contains('&') {
-                return Err(format!("has a reference in the namespace of <{name}>; write it out"));
+                return Err(format!(
+                    "has a character reference in the namespace of <{name}>; write it literally"
+                ));
             }
             continue;
         }
         let value = attribute.normalized_value(XmlVersion::Explicit1_0);
-        let value = value.map_err(|error| format!("has a broken value of {key}: {error}; mend it"))?;
+        let value = value.map_err(|error| format!("has a malformed value of {key}: {error}; fix it"))?;
         check_attribute(&name, &key, &value)?;
     }
     Ok(name)
@@ -203,22 +206,22 @@ fn check_element(namespace: &ResolveResult<'_>, start: &BytesStart<'_>) -> Resul
 
 fn check_attribute(element: &str, key: &str, value: &str) -> Result<(), String> {
     if key.starts_with("on") {
-        return Err(format!("has the event handler {key} in it; take it out"));
+        return Err(format!("contains the event handler {key}; remove it"));
     }
-    // As browsers read addresses: without what is blank or invisible.
+    // Browsers ignore whitespace and control characters in URLs.
     let plain: String = value.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
     let plain = plain.to_ascii_lowercase();
     if URL_ATTRIBUTES.contains(&key) && !is_internal_url(&plain) {
-        return Err(format!("refers to something outside in {key} of <{element}>; embed it or take it out"));
+        return Err(format!("has an external reference in {key} of <{element}>; embed or remove it"));
     }
-    // An animation can write an address where none stands.
+    // An animation can set a URL on an attribute that has none.
     if key == "attributename"
         && (URL_ATTRIBUTES.contains(&plain.rsplit(':').next().unwrap_or("")) || plain.starts_with("on"))
     {
-        return Err(format!("changes {plain} by <{element}>; take it out"));
+        return Err(format!("animates {plain} with <{element}>; remove it"));
     }
     if plain.contains("javascript:") || plain.contains("vbscript:") || plain.contains("data:text") {
-        return Err(format!("has code in {key} of <{element}>; take it out"));
+        return Err(format!("contains code in {key} of <{element}>; remove it"));
     }
     check_css(value)
 }
@@ -229,7 +232,7 @@ fn is_internal_url(address: &str) -> bool {
         || EMBEDDED_IMAGE_PREFIXES.iter().any(|image| address.starts_with(image))
 }
 
-/// Judges CSS, and any value that could hold an address in the manner of CSS.
+/// Validates CSS, or any attribute value that could contain a CSS URL.
 fn check_css(css: &str) -> Result<(), String> {
     let plain: String = css.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
     let plain = plain.to_ascii_lowercase();
@@ -237,18 +240,18 @@ fn check_css(css: &str) -> Result<(), String> {
         let rest = plain[at + word.len()..].trim_start_matches(['"', '\'']);
         !is_internal_url(rest) || rest.is_empty()
     };
-    // What a backslash or a comment hides is not worth finding out.
+    // Rejected rather than decoded: backslashes and comments can hide anything.
     let hidden = plain.contains('\\') || plain.contains("/*");
     if (hidden && (plain.contains('(') || plain.contains('@')))
         || plain.contains("@import")
         || plain.contains("expression(")
     {
-        return Err("has a style that could load something; make it plain".to_owned());
+        return Err("has a style that could load something; remove escapes, comments and imports".to_owned());
     }
     if plain.match_indices("url(").any(outside)
         || CSS_LOADING_FUNCTIONS.iter().any(|word| plain.contains(word))
     {
-        return Err("has a style that loads something from outside; take it out".to_owned());
+        return Err("has a style that loads an external resource; remove it".to_owned());
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ fn content_type_is_detected_from_bytes() {
     }
     assert_eq!(detected_type(Some(Css), b"a { color: red }"), Ok(Css));
     assert_eq!(detected_type(Some(Json), b"{}"), Ok(Json));
-    // A part of what is judged as a whole can be kept as text, until the last one says what it is.
+    // A prefix of a format that is checked as a whole counts as text until it is complete.
     for (whole, expected) in [(&svg[..], Svg), (b"{\"a\": 1}", Json)] {
         assert!(detected_type(Some(expected), &whole[..6]).is_err());
         assert_eq!(detected_type(Some(Text), &whole[..6]), Ok(Text));
@@ -53,33 +53,33 @@ fn content_type_is_detected_from_bytes() {
 fn false_content_type_claim_is_rejected() {
     use ContentType::*;
     for (claim, content, expected) in [
-        (Some(Jpeg), PNG, "/content: is image/png and not image/jpeg; say what it is"),
-        (Some(Png), &b"hello"[..], "/content: is not image/png; say what it is, or leave the type out"),
+        (Some(Jpeg), PNG, "/content: is image/png, not image/jpeg; declare the actual type"),
+        (Some(Png), &b"hello"[..], "/content: is not image/png; declare the actual type or omit it"),
         (Some(Png), b"", "/content: is empty; send the bytes of the file"),
-        (Some(Text), PNG, "/content: is image/png and not text/plain; say what it is"),
-        (Some(Text), b"a\0b", "/content: is not text/plain: it has control characters; take them out"),
-        (Some(Css), b"\xff\xfe", "/content: is not text/css: it is no UTF-8; save it as UTF-8"),
+        (Some(Text), PNG, "/content: is image/png, not text/plain; declare the actual type"),
+        (Some(Text), b"a\0b", "/content: is not text/plain: contains control characters; remove them"),
+        (Some(Css), b"\xff\xfe", "/content: is not text/css: not valid UTF-8; save it as UTF-8"),
         (
             Some(Mp4),
             b"\0\0\0\x18ftypheic\0\0\0\0mif1",
-            "/content: is not video/mp4; say what it is, or leave the type out",
+            "/content: is not video/mp4; declare the actual type or omit it",
         ),
         (
             Some(Webm),
             b"\x1a\x45\xdf\xa3\x42\x82\x88matroska",
-            "/content: is not video/webm; say what it is, or leave the type out",
+            "/content: is not video/webm; declare the actual type or omit it",
         ),
     ] {
         assert_eq!(detected_type(claim, content), Err(expected.to_owned()), "{claim:?} {content:?}");
     }
-    assert!(detected_type(Some(Json), b"{").unwrap_err().contains("not usable JSON"));
+    assert!(detected_type(Some(Json), b"{").unwrap_err().contains("not valid JSON"));
     assert!(detected_type(Some(Json), &vec![b'['; 100_000]).is_err());
-    assert!(detected_type(None, b"MZ\x90\0\x03").unwrap_err().contains("of no known type"));
+    assert!(detected_type(None, b"MZ\x90\0\x03").unwrap_err().contains("has an unknown type"));
     assert_eq!(ContentType::parse("Image/PNG; charset=x"), Some(Png));
     assert_eq!(ContentType::parse("text/html"), None);
 }
 
-/// Drawings that are taken, without their root.
+/// Allowed drawings, without their root element.
 const SAFE_FRAGMENTS: &[&str] = &[
     "",
     "<!-- drawn -->",
@@ -96,7 +96,7 @@ const SAFE_FRAGMENTS: &[&str] = &[
     "<metadata><r:RDF xmlns:r='http://www.w3.org/1999/02/22-rdf-syntax-ns#'><r:li/></r:RDF></metadata>",
 ];
 
-/// Drawings that are refused, without their root.
+/// Rejected drawings, without their root element.
 const ACTIVE_FRAGMENTS: &[&str] = &[
     "<script>alert(1)</script>",
     "<SCRIPT/>",
@@ -129,7 +129,7 @@ const ACTIVE_FRAGMENTS: &[&str] = &[
     "</g>",
     "<g a='1' a='2'/>",
     "<y:g/>",
-    // What a browser joins, resolves or loads although no single piece says so.
+    // Content that a browser would join, resolve or load although no single piece shows it.
     "<style>@imp<!-- -->ort 'https://evil.example/x.css';</style>",
     "<style>a{fill:ur<![CDATA[l(https://evil.example/x)]]>}</style>",
     "<style>@imp<g/>ort 'https://evil.example/x.css'</style>",
@@ -166,7 +166,7 @@ fn svg_with_active_content_is_rejected() {
         "words<svg xmlns='http://www.w3.org/2000/svg'/>",
         "<svg xmlns='http://www.w3.org/2000/svg'/>words",
         "<svg xmlns='http://www.w3.org/2000/svg'/>&#120;",
-        // In the encoding that it declares the comment is none, and the script runs.
+        // In the declared encoding this is not a comment, and the script runs.
         "<?xml version=\"1.0\" encoding=\"Shift_JIS\"?><svg xmlns=\"http://www.w3.org/2000/svg\"><text><![CDATA[ぁ]]></text><!-- ]]></text><script>alert(1)</script><text><![CDATA[ --><text><![CDATA[ ]]></text></svg>",
         "<?xml version='1.0' encoding='UTF-7'?><svg xmlns='http://www.w3.org/2000/svg'/>",
         "<?xml version='1.0' encoding=?><svg xmlns='http://www.w3.org/2000/svg'/>",
@@ -186,7 +186,7 @@ fn svg_with_active_content_is_rejected() {
     }
 }
 
-/// Elements with their attributes, as an XML parser finds them.
+/// Elements with their attributes, as found by an XML parser.
 fn split_elements(text: &str) -> Vec<String> {
     use quick_xml::XmlVersion;
     use quick_xml::events::Event;
@@ -212,12 +212,12 @@ fn split_elements(text: &str) -> Vec<String> {
 }
 
 proptest::proptest! {
-    /// A second opinion: what is taken here loses nothing by a filter that others wrote.
+    /// Cross-check: an independent filter removes nothing from accepted drawings.
     #[test]
     fn accepted_svg_passes_svg_hush_unchanged(picked in proptest::collection::vec(0..SAFE_FRAGMENTS.len() + ACTIVE_FRAGMENTS.len(), 1..6)) {
         let inside: String = picked.iter().map(|n| SAFE_FRAGMENTS.iter().chain(ACTIVE_FRAGMENTS).nth(*n).unwrap()).copied().collect();
         let text = svg_with(&inside);
-        // Editors' own elements are taken, and harmless; the filter takes them out.
+        // Editor-specific elements are accepted and harmless; the filter removes them.
         if svg::check_svg(&text).is_ok() && !inside.contains("xmlns:") {
             let mut filtered = Vec::new();
             let mut filter = svg_hush::Filter::new();

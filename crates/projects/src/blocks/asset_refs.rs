@@ -1,4 +1,4 @@
-//! Which assets props name.
+//! Finds the assets that props reference.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -12,7 +12,8 @@ use crate::links::parse_asset_ref;
 use crate::naming;
 use crate::render::MARKDOWN_OPTIONS;
 
-/// The assets that are named anywhere in a text. Too many rather than too few: what is named somewhere stays.
+/// Assets mentioned anywhere in a string. Errs on the side of too many, so that no referenced asset can be
+/// deleted.
 pub(super) fn mentioned_assets(props: &Map<String, Value>) -> BTreeSet<AssetId> {
     let mut found = BTreeSet::new();
     for_each_text(props, &mut |text| {
@@ -22,7 +23,7 @@ pub(super) fn mentioned_assets(props: &Map<String, Value>) -> BTreeSet<AssetId> 
                 rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').unwrap_or(rest.len());
             found.extend(AssetId::parse(&rest[..end]).ok());
         }
-        // Markdown has other ways to write the same.
+        // Markdown can also spell the reference with escapes or entities.
         if text.contains(['\\', '&']) {
             found.extend(markdown_assets(text));
         }
@@ -30,7 +31,7 @@ pub(super) fn mentioned_assets(props: &Map<String, Value>) -> BTreeSet<AssetId> 
     found
 }
 
-/// The assets that a text shows or leads to as Markdown.
+/// Assets that a Markdown string embeds or links to.
 fn markdown_assets(text: &str) -> impl Iterator<Item = AssetId> {
     Parser::new_ext(text, MARKDOWN_OPTIONS).filter_map(|event| match event {
         Event::Start(Tag::Image { dest_url, .. } | Tag::Link { dest_url, .. }) => parse_asset_ref(&dest_url),
@@ -38,14 +39,14 @@ fn markdown_assets(text: &str) -> impl Iterator<Item = AssetId> {
     })
 }
 
-/// The assets that are the whole of a text. They must be there; words in a paragraph need not.
+/// Assets referenced by a whole string. These must exist; mentions within prose need not.
 pub(super) fn required_assets(props: &Map<String, Value>) -> BTreeSet<AssetId> {
     let mut found = BTreeSet::new();
     for_each_text(props, &mut |text| found.extend(parse_asset_ref(text)));
     found
 }
 
-/// Where assets are the whole of a text and are gone, as JSON pointers: as many as are told.
+/// JSON pointers to strings that reference a missing asset, up to the reporting limit.
 pub(super) fn missing_assets(
     props: &Map<String, Value>,
     is_gone: &dyn Fn(&AssetId) -> bool,

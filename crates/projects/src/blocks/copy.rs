@@ -10,10 +10,11 @@ use crate::ids::BlockId;
 use crate::order::OrderKey;
 use crate::types::BlockTypes;
 
-/// The rows of a copy of a block and all that is inside, at a place.
+/// Copies a block with all its descendants to a new position, and returns the rows.
 ///
-/// `subtree` has the block first and parents before children. Everything gets a new id; what is inside keeps its order.
-/// The copy of a page has a path of its own, made from the old one and the new id. Assets are named as they were.
+/// `subtree` starts with the block and lists parents before children. Every block gets a new id; descendants
+/// keep their order. The copy of a page gets a new path, derived from the old path and the new id. Asset
+/// references are unchanged.
 pub fn copy_subtree(
     subtree: &[Block],
     slot: &BlockSlot,
@@ -23,7 +24,8 @@ pub fn copy_subtree(
 ) -> Result<Vec<Block>, ProjectRejection> {
     let Some(root) = subtree.first() else { return Ok(Vec::new()) };
     let ids: BTreeMap<&BlockId, BlockId> = subtree.iter().map(|block| (&block.id, fresh())).collect();
-    // A copy may stand inside of its original, which a block itself cannot: only its new id counts.
+    // A copy may go inside its original, although a block cannot move into itself: only the new id is
+    // checked.
     let new_root = Block { id: ids[&root.id].clone(), ..root.clone() };
     let placed = relocate(&new_root, height(subtree), slot, key, types);
     let mut blocks = vec![with_unique_path(placed.map_err(|refusal| attribute_to_original(root, refusal))?)];
@@ -34,7 +36,7 @@ pub fn copy_subtree(
     Ok(blocks)
 }
 
-/// What is wrong, told of the original: nobody has heard of its copy.
+/// Reports problems against the original: the caller does not know the id of the copy.
 fn attribute_to_original(original: &Block, refusal: ProjectRejection) -> ProjectRejection {
     match refusal {
         ProjectRejection::Invalid(problems) => ProjectRejection::Invalid(
@@ -55,7 +57,7 @@ fn with_unique_path(mut block: Block) -> Block {
     block
 }
 
-/// How many levels a subtree has, parents before children.
+/// Number of levels of a subtree that lists parents before children.
 fn height(subtree: &[Block]) -> usize {
     let mut levels: BTreeMap<&BlockId, usize> = BTreeMap::new();
     for block in subtree {

@@ -1,4 +1,4 @@
-//! Changes to blocks: what comes in is what a store found, what goes out is the rows to write.
+//! Changes to blocks: from what a store has looked up to the rows to write.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ use crate::order::{self, OrderKey};
 use crate::patch;
 use crate::types::{BlockTypes, PAGE, ValidationBudget, find_built_in};
 
-/// The rows of new blocks at a place, parents before children. `keys` are those of [`BlockSlot::order_keys`], one for each; `fresh`
-/// gives ids. Problems are told with pointers into what was given, as if it were a list.
+/// Rows for new blocks at a position, parents before children. `keys` are from [`BlockSlot::order_keys`], one
+/// for each block; `fresh` returns new ids. Problems carry pointers into `new`, as if it were a JSON array.
 pub fn insert(
     slot: &BlockSlot,
     keys: Vec<OrderKey>,
@@ -36,7 +36,8 @@ pub fn insert(
     };
     for (at, (block, key)) in new.iter().zip(keys).enumerate() {
         if slot.ancestors.len() + block.height() > MAX_BLOCK_DEPTH {
-            let message = format!("would be deeper than {MAX_BLOCK_DEPTH} blocks; make the tree flatter");
+            let message =
+                format!("would be nested more than {MAX_BLOCK_DEPTH} blocks deep; flatten the tree");
             made.problems.push(ValidationProblem::new(format!("/{at}"), message));
             continue;
         }
@@ -102,7 +103,7 @@ fn path_taken_problem(path: &str) -> ValidationProblem {
     ValidationProblem::new("/props/path", format!("another page has the path `{path}`; choose another"))
 }
 
-/// What has to be looked up before a patch to a block can be judged: only what it names anew.
+/// Lookups needed to validate a patch to a block: only what the patch newly references.
 pub fn lookups_for_update(block: &Block, change: &Map<String, Value>) -> BlockLookups {
     let changed = apply_patch(block, change);
     let mut needs = BlockLookups::default();
@@ -114,9 +115,10 @@ pub fn lookups_for_update(block: &Block, change: &Map<String, Value>) -> BlockLo
     needs
 }
 
-/// A block after a JSON Merge Patch to its props.
+/// Applies a JSON Merge Patch to the props of a block.
 ///
-/// An asset that the block named before may be missing: it was deleted by force, and other props can still be changed.
+/// An asset that the block already referenced may be missing because it was force-deleted; other props can
+/// still be changed.
 pub fn update(
     block: &Block,
     lookups: &BlockLookupResults,
@@ -143,10 +145,10 @@ fn apply_patch(block: &Block, change: &Map<String, Value>) -> Block {
     changed
 }
 
-/// A block at another place: one row.
+/// Moves a block to another position, which changes one row.
 ///
-/// `height` is how many levels the block and what is inside have. A store need not count them if the spot is no deeper
-/// than the block is now: then 1 is right enough.
+/// `height` is the number of levels of the block's subtree. A store may pass 1 without counting if the new
+/// position is no deeper than the current one.
 pub fn relocate(
     block: &Block,
     height: usize,
@@ -159,20 +161,22 @@ pub fn relocate(
     };
     if slot.ancestors.iter().any(|above| above.id == block.id) {
         return refuse(
-            "cannot be moved into itself or into something inside it; choose another place".to_owned(),
+            "cannot be moved into itself or one of its descendants; choose another place".to_owned(),
         );
     }
     if let Some(message) = types.placement_error(&block.kind, slot.parent_kind()) {
         return refuse(message);
     }
     if slot.ancestors.len() + height > MAX_BLOCK_DEPTH {
-        return refuse(format!("would be deeper than {MAX_BLOCK_DEPTH} blocks; choose a place higher up"));
+        return refuse(format!(
+            "would be nested more than {MAX_BLOCK_DEPTH} blocks deep; choose a place higher up"
+        ));
     }
     Ok(Block { parent: slot.parent().cloned(), order: key, ..block.clone() })
 }
 
 impl BlockLookups {
-    /// The types that a block needs at a spot, if they are not built in.
+    /// The custom types needed to validate a block at a position.
     pub fn custom_types_at(block: &Block, slot: &BlockSlot) -> BTreeSet<String> {
         let kinds = [Some(block.kind.as_str()), slot.parent_kind()];
         kinds.into_iter().flatten().filter(|kind| find_built_in(kind).is_none()).map(str::to_owned).collect()

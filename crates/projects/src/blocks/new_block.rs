@@ -1,28 +1,26 @@
-//! Blocks as a caller gives them.
+//! New blocks as given by a caller.
 
 use serde_json::{Map, Value};
 
 use crate::error::{ProjectRejection, ValidationProblem};
 use crate::limits::{MAX_BLOCK_DEPTH, MAX_NEW_BLOCKS_PER_CALL, MAX_PROBLEMS};
 
-/// A block to create, with what is inside.
+/// A block to create, with its descendants.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NewBlock {
-    /// The name of its type.
     pub kind: String,
-    /// Its props.
     pub props: Map<String, Value>,
-    /// What is inside, in order.
+    /// In order.
     pub children: Vec<NewBlock>,
 }
 
 impl NewBlock {
-    /// A block without anything inside.
+    /// A block without children.
     pub fn new(kind: impl Into<String>, props: Map<String, Value>) -> Self {
         Self { kind: kind.into(), props, children: Vec::new() }
     }
 
-    /// Reads `{ "type", "props", "children" }`, or a list of such. Tells everything that is wrong with their form.
+    /// Parses `{ "type", "props", "children" }`, or an array of these, and reports every structural problem.
     pub fn parse(value: &Value) -> Result<Vec<Self>, ProjectRejection> {
         let mut reader = NewBlockParser { count: 0, problems: Vec::new() };
         let blocks = match value {
@@ -36,18 +34,17 @@ impl NewBlock {
         Ok(blocks)
     }
 
-    /// How many blocks it is, with all that is inside.
+    /// Number of blocks, descendants included.
     pub fn count(&self) -> usize {
         1 + self.children.iter().map(Self::count).sum::<usize>()
     }
 
-    /// How many levels it has.
     pub fn height(&self) -> usize {
         1 + self.children.iter().map(Self::height).max().unwrap_or(0)
     }
 }
 
-/// Says that one call may not create so many blocks.
+/// Rejection for more blocks than one call may create.
 pub fn too_many_blocks() -> ProjectRejection {
     ProjectRejection::TooLarge { what: "blocks in one call", limit: MAX_NEW_BLOCKS_PER_CALL as u64 }
 }
@@ -69,7 +66,7 @@ impl NewBlockParser {
             return None;
         }
         if depth > MAX_BLOCK_DEPTH {
-            self.report(path, format!("is deeper than {MAX_BLOCK_DEPTH} blocks; make the tree flatter"));
+            self.report(path, format!("is nested more than {MAX_BLOCK_DEPTH} blocks deep; flatten the tree"));
             return None;
         }
         let Value::Object(members) = value else {
@@ -86,7 +83,7 @@ impl NewBlockParser {
                 ("type", _) => self.report(&at, "must be a string".to_owned()),
                 ("props", _) => self.report(&at, "must be an object".to_owned()),
                 ("children", _) => self.report(&at, "must be an array".to_owned()),
-                _ => self.report(&at, "is not known; a block has `type`, `props` and `children`".to_owned()),
+                _ => self.report(&at, "is unknown; a block has `type`, `props` and `children`".to_owned()),
             }
         }
         if !members.contains_key("type") {

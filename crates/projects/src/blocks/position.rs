@@ -1,75 +1,74 @@
-//! Where a block is to go.
+//! Positions of blocks in the tree.
 
 use crate::error::ProjectRejection;
 use crate::ids::BlockId;
 use crate::order::{self, OrderKey};
 
-/// Where a block is to go, as a caller says it.
+/// A position as given by a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockPosition {
-    /// Inside of a block, or among the pages.
+    /// Inside a block, or at the top level among the pages.
     In {
-        /// The block. None: among the pages.
+        /// `None` for the top level.
         parent: Option<BlockId>,
-        /// How many of the others come before it. Without, or if there are not so many, it is the last.
+        /// Number of siblings before it. Last if `None` or too large.
         index: Option<u32>,
     },
-    /// Beside a block, before it.
+    /// Before a sibling.
     Before(BlockId),
-    /// Beside a block, after it.
+    /// After a sibling.
     After(BlockId),
 }
 
 impl BlockPosition {
-    /// Says that a block cannot be moved beside itself.
+    /// Rejection for moving a block next to itself.
     pub fn self_sibling_rejection(id: &BlockId) -> ProjectRejection {
-        ProjectRejection::invalid("/place", format!("block `{id}` cannot stand beside itself; name another"))
+        ProjectRejection::invalid(
+            "/place",
+            format!("block `{id}` cannot be placed next to itself; name another block"),
+        )
     }
 
-    /// The last inside of a block, or of the pages.
+    /// The last position inside a block, or among the pages.
     pub const fn last(parent: Option<BlockId>) -> Self {
         Self::In { parent, index: None }
     }
 }
 
-/// A block that is above another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AncestorBlock {
-    /// Its id.
     pub id: BlockId,
-    /// Its type.
     pub kind: String,
 }
 
-/// A place as a store found it. A block that is moved does not count among its siblings.
+/// A position as resolved by a store. A block that is being moved does not count among the siblings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockSlot {
-    /// What is above it: the parent first, the page last. None: among the pages.
+    /// Parent first, page last. Empty at the top level.
     pub ancestors: Vec<AncestorBlock>,
-    /// The sibling before it.
+    /// Key of the preceding sibling.
     pub left: Option<OrderKey>,
-    /// The sibling after it.
+    /// Key of the following sibling.
     pub right: Option<OrderKey>,
 }
 
 impl BlockSlot {
-    /// What it is inside of.
     pub fn parent(&self) -> Option<&BlockId> {
         self.ancestors.first().map(|above| &above.id)
     }
 
-    /// The type of what it is inside of.
     pub fn parent_kind(&self) -> Option<&str> {
         self.ancestors.first().map(|above| above.kind.as_str())
     }
 
-    /// Keys for so many blocks. `None`: there is no room, and the store gives all children of the parent the keys of
-    /// [`order::evenly_spaced_keys`], in their order, and finds the spot again. That is rare: see [`order`].
+    /// Keys for `count` blocks. `None` if there is no room: then the store assigns the keys of
+    /// [`order::evenly_spaced_keys`] to all children of the parent, in their order, and resolves the position
+    /// again. That is rare; see [`order`].
     pub fn order_keys(&self, count: usize) -> Option<Vec<OrderKey>> {
         order::keys_between(self.left.as_ref(), self.right.as_ref(), count)
     }
 
-    /// There is always room after spreading; this says so without panicking.
+    /// Cannot happen after respacing, but must not panic.
     pub fn no_room() -> ProjectRejection {
         ProjectRejection::invalid("/place", "has no room; choose another place")
     }

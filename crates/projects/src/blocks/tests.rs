@@ -12,7 +12,7 @@ fn parse_blocks(value: &Value) -> Vec<NewBlock> {
     NewBlock::parse(value).unwrap()
 }
 
-/// Does to a tree what a store does to its rows.
+/// Applies to a tree what a store applies to its rows.
 struct BlockTreeFixture {
     tree: BlockTree,
     ids: IdGenerator,
@@ -75,7 +75,7 @@ impl BlockTreeFixture {
         self.insert(&BlockPosition::last(None), &page).unwrap().remove(0)
     }
 
-    /// Puts sections of these titles into a block, and gives their ids.
+    /// Inserts sections with these titles into a block, and returns their ids.
     fn sections(&mut self, parent: &BlockId, titles: &[&str]) -> Vec<BlockId> {
         let blocks: Vec<Value> =
             titles.iter().map(|title| json!({ "type": "section", "props": { "title": title } })).collect();
@@ -88,7 +88,7 @@ impl BlockTreeFixture {
     }
 }
 
-/// Blocks of a call are judged together; the first that is too much is told.
+/// The blocks of a call share a budget; the first one beyond it is reported.
 #[test]
 fn insert_within_validation_budget_succeeds() {
     let schema =
@@ -124,7 +124,7 @@ fn insert_within_validation_budget_succeeds() {
     }
 }
 
-/// What is small as text can be large in memory. What may be kept at all is judged by the same rule.
+/// Small JSON can be large in memory. The same rule applies to everything that is stored.
 #[test]
 fn props_value_limit_is_enforced() {
     let cells = |rows: usize| json!({ "rows": vec![vec!["a"; 9]; rows] });
@@ -142,7 +142,7 @@ fn props_value_limit_is_enforced() {
             other => other.map(|_| Vec::new()).unwrap(),
         };
         assert_eq!(told.len(), expected, "{kind} {told:?}");
-        assert!(told.iter().all(|told| told.path == "/0/props" && told.message.contains("may have 10000")));
+        assert!(told.iter().all(|told| told.path == "/0/props" && told.message.contains("10000")));
         let mut kept: Vec<Block> = model.tree.iter().filter(|block| block.kind == PAGE).cloned().collect();
         kept[0].props = props.as_object().unwrap().clone();
         assert_eq!(validate_structure(&kept).len(), expected, "{kind}");
@@ -195,17 +195,13 @@ fn rejected_move_changes_nothing() {
         (&a, BlockPosition::last(Some(a.clone())), "into itself"),
         (&a, BlockPosition::last(Some(b.clone())), "into itself"),
         (&a, BlockPosition::Before(b.clone()), "into itself"),
-        (&a, BlockPosition::Before(a.clone()), "beside itself"),
-        (&a, BlockPosition::last(Some(text.clone())), "nothing can be in a `text`"),
+        (&a, BlockPosition::Before(a.clone()), "next to itself"),
+        (&a, BlockPosition::last(Some(text.clone())), "a `text` cannot contain blocks"),
         (&a, BlockPosition::last(None), "only a `page` can"),
         (&a, BlockPosition::Before(other.clone()), "only a `page` can"),
         (&other, BlockPosition::last(Some(page.clone())), "belongs at the top"),
-        (&a, BlockPosition::last(Some(BlockId::parse("gone").unwrap())), "there is no block `gone`"),
-        (
-            &BlockId::parse("gone").unwrap(),
-            BlockPosition::last(Some(page.clone())),
-            "there is no block `gone`",
-        ),
+        (&a, BlockPosition::last(Some(BlockId::parse("gone").unwrap())), "block `gone` not found"),
+        (&BlockId::parse("gone").unwrap(), BlockPosition::last(Some(page.clone())), "block `gone` not found"),
     ] {
         let refused = model.relocate(id, &place).unwrap_err().to_string();
         assert!(refused.contains(expected), "{refused}");
@@ -312,7 +308,7 @@ fn copy_gets_new_ids_and_paths() {
     assert_eq!(model.titles(&copied[0]), "ab");
     let path = model.tree.get(&copied[0]).unwrap().path().unwrap().to_owned();
     assert!(crate::links::is_page_path(&path) && path != "/", "{path}");
-    // Into itself as well: what is copied is what was there.
+    // Even into itself: the copy contains what was there before.
     let inside = model.copy(&ids[0], &BlockPosition::last(Some(ids[0].clone()))).unwrap();
     assert_eq!((inside.len(), model.titles(&ids[0]).as_str()), (2, "ca"));
 }

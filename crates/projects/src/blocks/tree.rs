@@ -1,4 +1,5 @@
-//! Blocks in memory, as a tree: for what needs all of them, and as the model of what a database does with rows.
+//! An in-memory block tree, for operations that need all blocks and as the reference model for what databases
+//! do with rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
@@ -10,47 +11,44 @@ use crate::ids::BlockId;
 use crate::limits::MAX_BLOCK_DEPTH;
 use crate::order::{self, OrderKey};
 
-/// How much of a tree is wanted.
+/// How much of a tree to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeQuery {
-    /// How many levels; 1 is the block itself, or the pages.
+    /// Number of levels; 1 is the block itself, or the pages.
     pub depth: u32,
-    /// The most blocks. More than that is refused, and less depth should be asked for.
+    /// Larger results are rejected, and the caller should ask for less depth.
     pub max_blocks: u32,
 }
 
 impl TreeQuery {
-    /// Everything.
+    /// The whole tree.
     pub const ALL: Self = Self { depth: u32::MAX, max_blocks: u32::MAX };
 
-    /// Says that there are more blocks than wanted.
+    /// Rejection for more than `max_blocks` blocks.
     pub fn exceeded(self) -> ProjectRejection {
         ProjectRejection::AnswerTooLarge { what: "blocks", limit: u64::from(self.max_blocks) }
     }
 }
 
-/// A block that was read.
+/// A block as read from a store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockEntry {
-    /// The block.
     pub block: Block,
-    /// How many blocks are directly inside, read or not.
+    /// Number of direct children, whether read or not.
     pub children: u64,
 }
 
-/// A block with what was read of its inside.
+/// A block with those descendants that were read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockNode {
-    /// The block.
     pub block: Block,
-    /// What is inside, in order.
+    /// In order.
     pub children: Vec<BlockNode>,
-    /// How many more are directly inside that were not read.
+    /// Number of direct children that were not read.
     pub hidden: u64,
 }
 
-/// Puts blocks inside one another that were read in the order of reading: after each what is inside of it. Those that do not
-/// come after what they are inside of are the roots.
+/// Nests blocks that are listed depth first. A block that does not follow its parent becomes a root.
 pub fn build_nodes(entry: Vec<BlockEntry>) -> Vec<BlockNode> {
     let mut rest = entry.into_iter().peekable();
     let mut roots = Vec::new();
@@ -79,34 +77,30 @@ pub struct BlockTree {
 }
 
 impl BlockTree {
-    /// These blocks.
     pub fn from_blocks(blocks: impl IntoIterator<Item = Block>) -> Self {
         let mut tree = Self::default();
         blocks.into_iter().for_each(|block| tree.insert(block));
         tree
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// The block of this id.
     pub fn get(&self, id: &BlockId) -> Result<&Block, ProjectRejection> {
         self.blocks.get(id).ok_or_else(|| id.missing())
     }
 
-    /// All blocks, by id.
+    /// All blocks, ordered by id.
     pub fn iter(&self) -> impl Iterator<Item = &Block> {
         self.blocks.values()
     }
 
-    /// Puts a block where it says, instead of the one with its id.
+    /// Inserts a block, replacing one with the same id.
     pub fn insert(&mut self, block: Block) {
         self.detach(&block.id);
         let place = (block.order.clone(), block.id.clone());
@@ -125,7 +119,7 @@ impl BlockTree {
         Some(block)
     }
 
-    /// Takes a block and all that is inside out. Gives what is gone, parents before children.
+    /// Removes a block and its descendants. Returns them, parents before children.
     pub fn remove_subtree(&mut self, id: &BlockId) -> Result<Vec<Block>, ProjectRejection> {
         let gone = self.subtree(id)?;
         for block in &gone {
@@ -134,13 +128,13 @@ impl BlockTree {
         Ok(gone)
     }
 
-    /// What is directly inside of a block, or the pages, in order.
+    /// Direct children of a block, or the pages, in order.
     pub fn children(&self, parent: Option<&BlockId>) -> impl Iterator<Item = &Block> {
         let inside = self.children_by_parent.get(&parent.cloned()).into_iter().flatten();
         inside.filter_map(|(_, id)| self.blocks.get(id))
     }
 
-    /// What is above a block, itself first, the page last.
+    /// The block itself and its ancestors; the page is last.
     pub fn ancestors(&self, id: Option<&BlockId>) -> Result<Vec<AncestorBlock>, ProjectRejection> {
         let mut above: Vec<AncestorBlock> = Vec::new();
         let mut next = id;
@@ -152,19 +146,19 @@ impl BlockTree {
         Ok(above)
     }
 
-    /// A block and all that is inside, parents before children, siblings in order.
+    /// A block and its descendants, parents before children, siblings in order.
     pub fn subtree(&self, id: &BlockId) -> Result<Vec<Block>, ProjectRejection> {
         let root = self.get(id)?;
         Ok(self.walk_from(vec![(root, 1, None)]).map(|(block, ..)| block.clone()).collect())
     }
 
-    /// How many levels a block and what is inside have.
+    /// Number of levels of a subtree.
     pub fn height(&self, id: &BlockId) -> Result<usize, ProjectRejection> {
         let root = self.get(id)?;
         Ok(self.walk_from(vec![(root, 1, None)]).map(|(_, depth, _)| depth).max().unwrap_or(0))
     }
 
-    /// All blocks that hang on a page, in the order of reading, each with its depth and what it is inside of.
+    /// All blocks reachable from a page, depth first, each with its depth and parent.
     pub fn walk(&self) -> impl Iterator<Item = (&Block, usize, Option<&Block>)> {
         let mut pages: Vec<_> = self.children(None).map(|page| (page, 1, None)).collect();
         pages.reverse();
@@ -184,7 +178,7 @@ impl BlockTree {
         })
     }
 
-    /// What is wanted of a block, or of all pages.
+    /// Reads part of the subtree of a block, or of all pages.
     pub fn query(
         &self,
         root: Option<&BlockId>,
@@ -203,7 +197,7 @@ impl BlockTree {
         Ok(found)
     }
 
-    /// What is directly inside of a block, or the pages: the part of it that is wanted.
+    /// One page of the direct children of a block, or of the pages.
     pub fn list_children(
         &self,
         parent: Option<&BlockId>,
@@ -211,7 +205,7 @@ impl BlockTree {
     ) -> Result<ListPage<BlockEntry>, ProjectRejection> {
         parent.map(|parent| self.get(parent)).transpose()?;
         let is_next = |block: &&Block| page.after.as_ref().is_none_or(|after| block.cursor() > *after);
-        // One more, to know whether there are more.
+        // One extra, to know whether there are more.
         let most = page.limit.map_or(usize::MAX, |limit| limit.max(1) as usize + 1);
         let found = self.children(parent).filter(is_next).take(most).map(|block| self.entry(block));
         Ok(ListPage::from_rows(found.collect(), page, |found: &BlockEntry| found.block.cursor()))
@@ -221,7 +215,7 @@ impl BlockTree {
         BlockEntry { children: self.children(Some(&block.id)).count() as u64, block: block.clone() }
     }
 
-    /// The spot of a place. `moved` is a block that is to go there, and does not count among the siblings.
+    /// Resolves a position. A `moved` block does not count among the siblings.
     pub fn resolve_position(
         &self,
         position: &BlockPosition,
@@ -253,7 +247,8 @@ impl BlockTree {
         Ok(BlockSlot { ancestors: above, left: at.checked_sub(1).and_then(key), right: key(at) })
     }
 
-    /// Gives what is directly inside of a block, or the pages, new keys in the same order. Gives those that changed.
+    /// Assigns new keys to the children of a block, or to the pages, in the same order. Returns the blocks
+    /// that changed.
     pub fn respace_children(&mut self, parent: Option<&BlockId>) -> Vec<Block> {
         let siblings: Vec<Block> = self.children(parent).cloned().collect();
         let keys = order::evenly_spaced_keys(siblings.len());

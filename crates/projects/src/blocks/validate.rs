@@ -1,4 +1,4 @@
-//! What is wrong with blocks: one, and all of them.
+//! Validation of single blocks and of all blocks of a project.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,7 @@ use crate::limits::{MAX_BLOCK_DEPTH, MAX_NAME_CHARS, MAX_PROBLEMS, MAX_PROPS_BYT
 use crate::naming;
 use crate::types::{BlockTypes, PAGE, ValidationBudget};
 
-/// Everything that is wrong with the props of a block of a type, assets that are gone included; pointers begin with
-/// `/props`.
+/// Every problem with the props of a block, missing assets included. Pointers start with `/props`.
 pub(super) fn validate_props(
     kind: &str,
     props: &Map<String, Value>,
@@ -30,15 +29,15 @@ pub(super) fn validate_props(
     let mut told = known.problems(props, budget);
     let gone = asset_refs::missing_assets(props, is_gone).into_iter();
     told.extend(gone.map(|(place, asset)| {
-        ValidationProblem::new(place, format!("there is no asset `{asset}`; upload it first"))
+        ValidationProblem::new(place, format!("asset `{asset}` not found; upload it first"))
     }));
     told.into_iter()
         .map(|problem| ValidationProblem { path: format!("/props{}", problem.path), ..problem })
         .collect()
 }
 
-/// Everything that is wrong with all blocks of a project, in the order of the tree, as far as it is told: whether it is a
-/// tree, whether every block is of a type and where it may be, whether its props fit, whether its assets are there.
+/// Every problem with the blocks of a project, in tree order and up to the reporting limit: tree structure,
+/// types and placement, props, and missing assets.
 pub fn validate_blocks(
     blocks: &[Block],
     types: &BlockTypes,
@@ -54,8 +53,8 @@ pub fn validate_blocks(
     })
 }
 
-/// What keeps blocks from being kept at all: that they are no tree, or too deep or too large. Blocks of a draft may be
-/// wrong in other ways, because a type has changed or an asset was deleted by force.
+/// Problems that prevent blocks from being stored at all: not a tree, too deep, or too large. Blocks of a
+/// draft may be invalid in other ways, because a type has changed or an asset was force-deleted.
 pub fn validate_structure(blocks: &[Block]) -> Vec<ValidationProblem> {
     collect_problems(blocks, &mut |block, parent| {
         let mut told = naming::check_json("/props", &block.props, MAX_PROPS_BYTES);
@@ -63,7 +62,7 @@ pub fn validate_structure(blocks: &[Block]) -> Vec<ValidationProblem> {
         if (block.kind == PAGE) != parent.is_none() {
             told.push(ValidationProblem::new(
                 "/parent",
-                "must be inside of a block, or at the top if it is a page; move it there",
+                "must be inside a block, or at the top level if it is a page; move it there",
             ));
         }
         told
@@ -79,8 +78,7 @@ fn collect_problems(
     for block in blocks {
         if seen.insert(&block.id, block).is_some() {
             problems.push(
-                ValidationProblem::new("/id", "occurs twice; give one of the two another")
-                    .for_block(&block.id),
+                ValidationProblem::new("/id", "is not unique; change one of the ids").for_block(&block.id),
             );
         }
     }
@@ -92,7 +90,7 @@ fn collect_problems(
         if depth > MAX_BLOCK_DEPTH {
             told.push(ValidationProblem::new(
                 "/parent",
-                format!("is deeper than {MAX_BLOCK_DEPTH} blocks; move it higher up"),
+                format!("is nested more than {MAX_BLOCK_DEPTH} blocks deep; move it higher up"),
             ));
         }
         if let Some(path) = block.path()
@@ -111,15 +109,15 @@ fn collect_problems(
     if reached < seen.len() {
         let lost = seen.len() - reached;
         let message = format!(
-            "{lost} blocks hang on no page, because a parent is missing or they go in circles; put them into one"
+            "blocks not reachable from any page, because of a missing parent or a cycle: {lost}; move them to a page"
         );
         problems.push(ValidationProblem::new("/parent", message));
     }
     problems
 }
 
-/// All blocks that hang on a page, in the order of reading, each with its depth and what it is inside of. They are only
-/// borrowed, since they may be many: a [`Tree`](super::BlockTree) would have them a second time.
+/// All blocks reachable from a page, depth first, each with its depth and parent. They are borrowed because
+/// there may be many: a [`BlockTree`](super::BlockTree) would copy them.
 fn depth_first<'a>(
     blocks: impl Iterator<Item = &'a Block>,
 ) -> impl Iterator<Item = (&'a Block, usize, Option<&'a Block>)> {
@@ -127,7 +125,7 @@ fn depth_first<'a>(
     for block in blocks {
         inside.entry(block.parent.as_ref()).or_default().push(block);
     }
-    // The last first: what is taken is taken from the end.
+    // In reverse, because blocks are popped from the end.
     for siblings in inside.values_mut() {
         siblings.sort_by(|one, other| (&other.order, &other.id).cmp(&(&one.order, &one.id)));
     }

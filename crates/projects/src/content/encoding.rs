@@ -1,4 +1,4 @@
-//! A project's content as text, and back.
+//! Serialization of a project's content.
 
 use std::borrow::Cow;
 
@@ -15,12 +15,11 @@ use crate::project::ProjectFields;
 use crate::types::{AllowedChildren, CustomBlockType};
 use design_tokens::TokenDocument;
 
-/// The form of the text. Older ones must stay readable.
+/// Version of the format. Older versions must stay readable.
 const FORMAT_VERSION: u32 = 1;
 
-/// Why a text is no content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is not the content of a project: {0}")]
+#[error("invalid project content: {0}")]
 pub struct ContentDecodeError(String);
 
 #[derive(Serialize, Deserialize)]
@@ -33,7 +32,7 @@ struct EncodedContent<'a> {
     metadata: Cow<'a, Map<String, Value>>,
     types: Vec<EncodedType<'a>>,
     blocks: Vec<EncodedBlock<'a>>,
-    /// As text: it keeps the order of its names.
+    /// As text, which keeps the order of its names.
     design: String,
     assets: Vec<EncodedAsset>,
 }
@@ -44,7 +43,7 @@ struct EncodedType<'a> {
     name: Cow<'a, str>,
     description: Cow<'a, str>,
     schema: Cow<'a, Value>,
-    /// `null`: any. A list: only these.
+    /// `null` allows any; a list allows only these.
     children: Option<Vec<String>>,
 }
 
@@ -71,7 +70,6 @@ struct EncodedAsset {
 }
 
 impl ProjectContent {
-    /// The content as text.
     pub fn encode(&self) -> String {
         let saved = EncodedContent {
             form: FORMAT_VERSION,
@@ -84,16 +82,16 @@ impl ProjectContent {
             design: self.design.to_string(),
             assets: self.assets.iter().map(EncodedAsset::from_asset).collect(),
         };
-        // Strings, numbers and maps with text for names: nothing in it can fail.
+        // Cannot fail: strings, numbers, and maps with string keys only.
         serde_json::to_string(&saved).unwrap_or_default()
     }
 
-    /// Takes back what [`ProjectContent::encode`] gave.
+    /// Parses the output of [`ProjectContent::encode`].
     pub fn decode(text: &str) -> Result<Self, ContentDecodeError> {
         let saved: EncodedContent<'_> = serde_json::from_str(text).map_err(decode_error)?;
         if saved.form != FORMAT_VERSION {
             return Err(ContentDecodeError(format!(
-                "its form is {} and this program knows {FORMAT_VERSION}",
+                "format version {} is not supported; expected {FORMAT_VERSION}",
                 saved.form
             )));
         }
@@ -177,9 +175,10 @@ impl EncodedAsset {
         Ok(Asset {
             id: AssetId::parse(&self.id).map_err(decode_error)?,
             name: self.name,
-            content_type: content_type.ok_or_else(|| decode_error("an asset of an unknown type"))?,
+            content_type: content_type.ok_or_else(|| decode_error("unknown asset type"))?,
             bytes: self.bytes,
-            digest: Digest::parse(&self.sha256).ok_or_else(|| decode_error("an asset without a digest"))?,
+            digest: Digest::parse(&self.sha256)
+                .ok_or_else(|| decode_error("asset without a valid digest"))?,
             created: self.created.parse::<Timestamp>().map_err(decode_error)?,
             alt: self.alt,
         })
@@ -187,7 +186,7 @@ impl EncodedAsset {
 }
 
 impl AllowedChildren {
-    /// As it is kept: nothing for any, else the names.
+    /// The stored form: `None` for any, otherwise the names.
     pub fn to_names(&self) -> Option<Vec<String>> {
         match self {
             Self::Any => None,
@@ -196,7 +195,7 @@ impl AllowedChildren {
         }
     }
 
-    /// Takes back what [`AllowedChildren::to_names`] gave.
+    /// Parses the output of [`AllowedChildren::to_names`].
     pub fn from_names(names: Option<Vec<String>>) -> Self {
         match names {
             None => Self::Any,

@@ -14,7 +14,7 @@ fn free_slug_is_chosen() {
     let named = NewProjectFields::with_name("Meine Website");
     assert_eq!(settle(named.clone(), &[]).unwrap(), "meine-website");
     assert_eq!(settle(named.clone(), &["meine-website"]).unwrap(), "meine-website-321cbajorp");
-    // However long a name may be, and also when it comes again.
+    // For names of any length, even if they are repeated.
     for name in [
         "a".repeat(MAX_NAME_CHARS),
         "a".repeat(60),
@@ -70,6 +70,6 @@ fn limits_reject_growth_but_allow_shrinking() {
     assert!(full.check_growth(&ProjectUsage::default()).is_err());
     assert!(ProjectUsage { blocks: MAX_BLOCKS + 4, assets: 1, ..full }.check_growth(&full).is_ok());
     let refused = ProjectUsage { versions: MAX_VERSIONS + 1, ..full }.check_growth(&full).unwrap_err();
-    let expected = "the limit is 500 versions of a project; make it smaller or remove something first";
+    let expected = "this would exceed the limit of 500 versions of a project; reduce the change or remove something first";
     assert_eq!(refused.to_string(), expected);
 }

@@ -1,4 +1,4 @@
-//! The built-in types, one by one.
+//! Renderers for the built-in types.
 
 mod form;
 mod media;
@@ -11,7 +11,7 @@ use crate::types::find_built_in;
 use form::{field, form};
 use media::{embed, image, picture, video};
 
-/// Writes a block of a built-in type. `false`: it is of another.
+/// Renders a block of a built-in type. Returns `false` for any other type.
 pub(super) fn render_built_in(writer: &mut BlockRenderer<'_>, node: &BlockNode) -> bool {
     let props = BlockProps(node);
     match node.block.kind.as_str() {
@@ -60,10 +60,10 @@ impl<'a> BlockProps<'a> {
         self.0.block.props.get(name).and_then(Value::as_u64).map(|number| number.to_string())
     }
 
-    /// A second class that says a choice: ` b-section-dark`.
+    /// A second class for a choice, such as ` b-section-dark`.
     fn class_suffix(&self, name: &str) -> String {
         let choice = self.text(name).map(str::to_owned).or_else(|| self.number(name));
-        // The schema allows no other, but a draft may hold one.
+        // The schema allows no other value, but a draft may contain one.
         let choice = choice.filter(|choice| choice.bytes().all(|byte| byte.is_ascii_alphanumeric()));
         choice.map(|choice| format!(" b-{}-{choice}", self.0.block.kind)).unwrap_or_default()
     }
@@ -186,7 +186,7 @@ fn row(writer: &mut BlockRenderer<'_>, name: &'static str, cells: &[Value]) {
     writer.html.close();
 }
 
-/// Something inside of a link, or without one if it may not lead there.
+/// Wraps content in a link, or omits the link if its target is not allowed.
 fn wrap_in_link(
     writer: &mut BlockRenderer<'_>,
     address: Option<&str>,

@@ -1,4 +1,4 @@
-//! Blocks of types that a project made: their props as a list of names and values.
+//! Blocks of custom types: their props as a list of names and values.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,8 @@ use super::BlockRenderer;
 use crate::blocks::BlockNode;
 
 pub(super) fn render_generic(writer: &mut BlockRenderer<'_>, node: &BlockNode) {
-    // The name of a type has only letters, digits and -; whatever a draft holds is escaped all the same.
+    // Type names contain only letters, digits and `-`. A draft may contain other names, which are escaped as
+    // well.
     writer
         .html
         .open("div", &[("class", &format!("b-{}", node.block.kind.replace(char::is_whitespace, "-")))]);
@@ -46,7 +47,7 @@ fn render_value(writer: &mut BlockRenderer<'_>, value: &Value) {
     }
 }
 
-/// A text; an asset that it names is shown as a link.
+/// A string; an asset reference becomes a link.
 fn render_text(writer: &mut BlockRenderer<'_>, text: &str) {
     let link = text.starts_with("asset:").then(|| writer.resolve_link(text)).flatten();
     match link {

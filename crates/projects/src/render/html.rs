@@ -1,9 +1,10 @@
-//! A writer of HTML that can write nothing else: elements are closed, texts and values are escaped.
+//! A writer that can only produce well-formed HTML: every element is closed, every text and attribute value
+//! escaped.
 
 use crate::error::ProjectRejection;
 use crate::limits::MAX_HTML_BYTES;
 
-/// HTML that is being written. Names of elements and attributes come from the program, never from a block.
+/// Element and attribute names are constants of the program, never content of a block.
 #[derive(Default)]
 pub(super) struct HtmlWriter {
     text: String,
@@ -13,17 +14,16 @@ pub(super) struct HtmlWriter {
 type Attributes<'a> = [(&'static str, &'a str)];
 
 impl HtmlWriter {
-    /// Whether there is more than an answer may have. What is written then is dropped.
+    /// Whether the output exceeds its limit. Further writes are dropped.
     pub(super) fn is_full(&self) -> bool {
         self.text.len() > MAX_HTML_BYTES
     }
 
-    /// How many elements are open.
     pub(super) fn open_count(&self) -> usize {
         self.open_elements.len()
     }
 
-    /// Something of ours between elements.
+    /// Writes constant markup.
     pub(super) fn raw(&mut self, text: &'static str) {
         self.write(|out| out.push_str(text));
     }
@@ -39,12 +39,11 @@ impl HtmlWriter {
         self.open_elements.push(name);
     }
 
-    /// An element that has no inside.
+    /// Writes an element without content.
     pub(super) fn void_element(&mut self, name: &'static str, attributes: &Attributes<'_>) {
         self.tag(name, attributes);
     }
 
-    /// Closes what was opened last.
     pub(super) fn close(&mut self) {
         let closed = self.open_elements.pop();
         debug_assert!(closed.is_some(), "nothing is open");
@@ -57,14 +56,14 @@ impl HtmlWriter {
         self.write(|out| escape(text, out));
     }
 
-    /// An element with a text in it.
     pub(super) fn text_element(&mut self, name: &'static str, attributes: &Attributes<'_>, text: &str) {
         self.open(name, attributes);
         self.text(text);
         self.close();
     }
 
-    /// A style sheet. What is in it is no HTML, but must not end it: `<` is written as CSS escapes it.
+    /// Writes a style element. Its content is not HTML, but must not close the element, so `<` is escaped as
+    /// in CSS.
     pub(super) fn style(&mut self, css: &str) {
         self.open("style", &[]);
         self.write(|out| out.push_str(&css.replace('<', "\\3c ")));
@@ -103,7 +102,7 @@ fn escape(text: &str, out: &mut String) {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // No document may have these.
+            // Not allowed in any HTML document.
             '\0' => out.push('\u{fffd}'),
             c => out.push(c),
         }

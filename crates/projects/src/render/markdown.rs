@@ -1,14 +1,14 @@
-//! Texts: plain ones, and Markdown without HTML.
+//! Plain text, and Markdown without HTML.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::BlockRenderer;
 use super::html::HtmlWriter;
 
-/// What of Markdown is read beside `CommonMark`.
+/// Extensions on top of `CommonMark`.
 pub(crate) const MARKDOWN_OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH);
 
-/// Paragraphs between blank lines; a line break is one.
+/// Blank lines separate paragraphs; line breaks are kept.
 pub(super) fn render_plain_text(html: &mut HtmlWriter, text: &str) {
     let lines: Vec<&str> = text.lines().collect();
     for paragraph in lines.split(|line| line.trim().is_empty()).filter(|paragraph| !paragraph.is_empty()) {
@@ -23,14 +23,14 @@ pub(super) fn render_plain_text(html: &mut HtmlWriter, text: &str) {
     }
 }
 
-/// An image whose text is still read. Images in it are text like the rest.
+/// An image whose alternative text is still being read. Nested images count as text.
 struct PendingImage {
     address: String,
     alt: String,
     nested_images: usize,
 }
 
-/// `CommonMark` with tables and strikethrough. HTML in it is text.
+/// `CommonMark` with tables and strikethrough. HTML is rendered as text.
 pub(super) fn render_markdown(writer: &mut BlockRenderer<'_>, text: &str) {
     let height = writer.html.open_count();
     let mut image: Option<PendingImage> = None;
@@ -85,13 +85,13 @@ pub(super) fn render_markdown(writer: &mut BlockRenderer<'_>, text: &str) {
             Event::TaskListMarker(_) => {}
         }
     }
-    // Only what is too much ends in the middle.
+    // The loop stops early only if the output is full.
     while writer.html.is_full() && writer.html.open_count() > height {
         writer.html.close();
     }
 }
 
-/// Opens what a part of a text is in HTML: one element, but for the heads of tables and code, which are two.
+/// Opens the element for a tag: one element, except for table heads and code blocks, which need two.
 fn open_tag(writer: &mut BlockRenderer<'_>, tag: &Tag<'_>, is_head: bool) {
     match tag {
         Tag::Link { link_type, dest_url, .. } => {
@@ -136,7 +136,7 @@ fn render_image(writer: &mut BlockRenderer<'_>, image: &PendingImage) {
     }
 }
 
-/// What other parts of a text are in HTML.
+/// Element names for the remaining tags.
 fn tag_name(tag: &Tag<'_>, is_head: bool) -> &'static str {
     match tag {
         Tag::Paragraph | Tag::HtmlBlock => "p",

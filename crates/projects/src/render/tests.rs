@@ -21,7 +21,7 @@ const CAT_URL: &str = "codefluss://assets/proj_1/cat";
 
 fn resolve_asset(id: &AssetId) -> Option<AssetLink> {
     match id.as_str() {
-        // An address that no block could hold.
+        // A URL that no block could contain.
         "cat" => Some(AssetLink { url: CAT_URL.to_owned(), alt: "A \"cat\"".to_owned() }),
         _ => None,
     }
@@ -35,15 +35,14 @@ fn render(node: BlockNode) -> String {
     html
 }
 
-/// Elements and attributes that a page may have.
+/// Allowed elements and attributes.
 const ALLOWED_ELEMENTS: &str = " html head body meta title style main section div header article h1 h2 h3 h4 h5 h6 p br hr ul ol li \
     figure figcaption blockquote pre code table caption thead tbody tr th td img video iframe a nav form button label span \
     input textarea select option dl dt dd em strong del ";
 const ALLOWED_ATTRIBUTES: &str = " class id lang charset name content property src alt loading width height controls preload poster \
     title referrerpolicy sandbox allow href target rel method type placeholder required start ";
 
-/// Reads HTML as strictly as it can be read: known elements, known attributes in quotes, everything closed, no address
-/// that may not be there.
+/// Parses HTML strictly: known elements, known attributes in quotes, everything closed, only allowed URLs.
 fn check_html(html: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = html.strip_prefix("<!doctype html>").unwrap_or(html);

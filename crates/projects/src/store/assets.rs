@@ -1,4 +1,5 @@
-//! Assets and their bytes. Bytes are kept once for each digest in a project, and as long as an asset or a version names it.
+//! Assets and their content. Content is stored once per digest and project, for as long as an asset or a
+//! version refers to it.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +17,14 @@ use crate::limits::MAX_LISTED_USERS;
 use crate::project::{AtRevision, ProjectUsage, ProjectWrite};
 
 impl ProjectStore {
-    /// Keeps an asset with its content, judged by [`NewAsset::check`]. One of the same id is replaced
-    /// and keeps the time it was made; what names it shows the new one.
+    /// Stores an asset with its content, validated by [`NewAsset::check`]. Replaces one with the same id,
+    /// which keeps its creation time; blocks that reference it show the new content.
     pub async fn put_asset(&self, write: ProjectWrite, new: NewAsset) -> Result<AtRevision<Asset>, Error> {
-        // Before the transaction, since others wait for it.
+        // Outside the transaction, because others wait for it.
         let judged = match new.check(truncate_to_micros(write.now)) {
             Ok(judged) => judged,
             Err(refusal) => {
-                // What is wrong with the project is reported first.
+                // Errors of the project are reported first.
                 self.write(write, (), |tables, (write, ())| Box::pin(lock_project(tables, write))).await?;
                 return Err(refusal.into());
             }
@@ -54,7 +55,7 @@ impl ProjectStore {
         .await
     }
 
-    /// Changes what is said of an asset by [`AssetPatch::apply`].
+    /// Changes the metadata of an asset by [`AssetPatch::apply`].
     pub async fn update_asset(
         &self,
         write: ProjectWrite,
@@ -90,7 +91,7 @@ impl ProjectStore {
         .await
     }
 
-    /// An asset with its content, as of one moment.
+    /// An asset with its content, from one snapshot.
     pub async fn asset_content(
         &self,
         account: &Account,
@@ -109,7 +110,8 @@ impl ProjectStore {
         .await
     }
 
-    /// The bytes of a digest that an asset or a version of the project names. `NotFound` for an asset called by the digest.
+    /// Content by digest, if an asset or a version of the project refers to it. Otherwise `NotFound`, with
+    /// the digest as the id of the asset.
     pub async fn asset_bytes(
         &self,
         account: &Account,
@@ -129,7 +131,7 @@ impl ProjectStore {
         .await
     }
 
-    /// The assets of a project by the time they were made and then by id; cursors are [`Asset::cursor`].
+    /// The assets of a project, by creation time and then id; cursors are [`Asset::cursor`].
     pub async fn list_assets(
         &self,
         account: &Account,
@@ -147,8 +149,9 @@ impl ProjectStore {
         .await
     }
 
-    /// The first [`MAX_LISTED_USERS`] blocks that name an asset ([`Block::mentioned_assets`](crate::Block::mentioned_assets)), by id: by an index, which
-    /// every write to blocks keeps.
+    /// The first [`MAX_LISTED_USERS`] blocks that reference an asset
+    /// ([`Block::mentioned_assets`](crate::Block::mentioned_assets)), by id. Uses an index that every write
+    /// to blocks maintains.
     pub async fn asset_users(
         &self,
         account: &Account,
@@ -166,7 +169,7 @@ impl ProjectStore {
         .await
     }
 
-    /// Deletes an asset. `InUse` while blocks name it, unless forced; then they go on naming what is not there.
+    /// Deletes an asset. `InUse` while blocks reference it, unless forced; then their references dangle.
     pub async fn delete_asset(
         &self,
         write: ProjectWrite,
@@ -207,7 +210,7 @@ async fn find_bytes(tables: &dyn Tables, project: &ProjectId, digest: &Digest) -
     Ok(tables.bytes(project, digest).await?.ok_or_else(missing)?)
 }
 
-/// An asset, and the first blocks that name it.
+/// An asset and the first blocks that reference it.
 async fn asset_with_users(
     tables: &dyn Tables,
     project: &ProjectId,
@@ -216,7 +219,7 @@ async fn asset_with_users(
     try_join(find_asset(tables, project, id), query(tables.asset_users(project, id, MAX_LISTED_USERS))).await
 }
 
-/// Drops bytes that nothing names any more. Gives how many.
+/// Deletes content that nothing refers to any more, and returns the number of bytes freed.
 pub(super) async fn release_bytes(
     tables: &dyn Tables,
     project: &ProjectId,

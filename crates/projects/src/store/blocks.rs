@@ -21,8 +21,8 @@ use crate::limits::MAX_NEW_BLOCKS_PER_CALL;
 use crate::project::{AtRevision, Project, ProjectUsage, ProjectWrite};
 
 impl ProjectStore {
-    /// A block, or all pages, with what is inside: parents before children, siblings in order. `AnswerTooLarge` if that is
-    /// more than `reach.most`; nothing past it is read.
+    /// A block, or all pages, with descendants: parents before children, siblings in order. `AnswerTooLarge`
+    /// if there are more than `tree_query.max_blocks`; nothing beyond that is read.
     pub async fn blocks(
         &self,
         account: &Account,
@@ -50,7 +50,7 @@ impl ProjectStore {
         .await
     }
 
-    /// What is directly inside of a block, or the pages, by order key and then by id; cursors are [`Block::cursor`].
+    /// Direct children of a block, or the pages, by order key and then id; cursors are [`Block::cursor`].
     pub async fn children(
         &self,
         account: &Account,
@@ -77,7 +77,7 @@ impl ProjectStore {
         .await
     }
 
-    /// The blocks that contain a text ([`Block::contains_text`]), in reading order.
+    /// The blocks that contain a string ([`Block::contains_text`]), in reading order.
     pub async fn find_blocks(
         &self,
         account: &Account,
@@ -99,8 +99,9 @@ impl ProjectStore {
         .await
     }
 
-    /// Creates blocks with all that is inside, by [`insert`](blocks::insert). Gives the rows, parents before children.
-    /// `NotFound` for a parent or sibling that is not there. Ids come from the seed, in the order of the rows.
+    /// Creates blocks with descendants by [`insert`](blocks::insert), and returns the rows, parents before
+    /// children. `NotFound` for a parent or sibling that does not exist. Ids come from the seed, in the order
+    /// of the rows.
     pub async fn insert_blocks(
         &self,
         write: ProjectWrite,
@@ -132,7 +133,8 @@ impl ProjectStore {
         .await
     }
 
-    /// Changes the props of one block by a JSON Merge Patch, by [`update`](blocks::update). Reads and writes that row.
+    /// Applies a JSON Merge Patch to the props of a block by [`update`](blocks::update). Reads and writes
+    /// only that row.
     pub async fn update_block(
         &self,
         write: ProjectWrite,
@@ -155,8 +157,8 @@ impl ProjectStore {
         .await
     }
 
-    /// Puts a block with all that is inside somewhere else, by [`relocate`](blocks::relocate). Writes one row; all siblings
-    /// there only if there is no room between two ([`BlockSlot::order_keys`]).
+    /// Moves a block with its descendants by [`relocate`](blocks::relocate). Writes one row, or all siblings
+    /// at the target if there is no room between two of them ([`BlockSlot::order_keys`]).
     pub async fn move_block(
         &self,
         write: ProjectWrite,
@@ -176,7 +178,7 @@ impl ProjectStore {
                 let key = keys.pop().ok_or_else(BlockSlot::no_room)?;
                 let kinds = BlockLookups::custom_types_at(&found, &spot);
                 let types = load_types(tables, &project.id, &kinds);
-                // Where it goes no deeper than it is, its levels need not be counted.
+                // If it moves no deeper than it is, its levels need not be counted.
                 let is_deeper = spot.ancestors.len() >= above.len();
                 let height = async { if is_deeper { tables.height(&project.id, id).await } else { Ok(1) } };
                 let (types, height) = try_join(types, query(height)).await?;
@@ -191,8 +193,8 @@ impl ProjectStore {
         .await
     }
 
-    /// Copies a block with all that is inside, by [`copy_subtree`](blocks::copy_subtree); `TooLarge` if that is more than
-    /// [`MAX_NEW_BLOCKS_PER_CALL`]. Ids come from the seed, in the order of the rows.
+    /// Copies a block with its descendants by [`copy_subtree`](blocks::copy_subtree); `TooLarge` for more
+    /// than [`MAX_NEW_BLOCKS_PER_CALL`] blocks. Ids come from the seed, in the order of the rows.
     pub async fn copy_block(
         &self,
         write: ProjectWrite,
@@ -222,7 +224,7 @@ impl ProjectStore {
         .await
     }
 
-    /// Deletes a block with all that is inside. Gives how many blocks are gone.
+    /// Deletes a block with its descendants, and returns the number of deleted blocks.
     pub async fn delete_block(&self, write: ProjectWrite, id: &BlockId) -> Result<AtRevision<u64>, Error> {
         self.write(write, id.clone(), |tables, (write, id)| {
             Box::pin(async move {
@@ -245,7 +247,8 @@ impl ProjectStore {
     }
 }
 
-/// A block that has children here has all of them here. Those of the last level were counted by the database.
+/// A block with any children in the result has all of them there. Those on the last level were counted by the
+/// database.
 fn count_children(entry: &mut [BlockEntry]) {
     let mut counts: HashMap<&str, u64> = HashMap::new();
     for parent in entry.iter().filter_map(|found| found.block.parent.as_ref()) {
@@ -258,7 +261,7 @@ fn count_children(entry: &mut [BlockEntry]) {
     }
 }
 
-/// Refuses a block that is not there. The place of the pages always is.
+/// Rejects a block that does not exist. The top level always exists.
 async fn check_parent(tables: &dyn Tables, project: &ProjectId, id: Option<&BlockId>) -> Result<(), Error> {
     match id {
         Some(id) => find_block(tables, project, id).await.map(drop),
@@ -270,7 +273,7 @@ async fn find_block(tables: &dyn Tables, project: &ProjectId, id: &BlockId) -> R
     Ok(tables.block(project, id).await?.ok_or_else(|| id.missing())?)
 }
 
-/// A block with all that is inside, if one call may create as much.
+/// A block with its descendants, if a single call may create as many.
 async fn read_subtree(tables: &dyn Tables, project: &ProjectId, id: &BlockId) -> Result<Vec<Block>, Error> {
     let most = u32::try_from(MAX_NEW_BLOCKS_PER_CALL).unwrap_or(u32::MAX);
     let found = tables.subtree(project, Some(id), TreeQuery { max_blocks: most, ..TreeQuery::ALL }).await?;
@@ -284,14 +287,14 @@ async fn read_subtree(tables: &dyn Tables, project: &ProjectId, id: &BlockId) ->
     Ok(in_reading_order(rows, Some(id), |block| block))
 }
 
-/// Adds the rows that a rule gave.
+/// Inserts the rows returned by a rule.
 async fn insert_rows(
     tables: &dyn Tables,
     write: &ProjectWrite,
     project: &Project,
     rows: Vec<Block>,
 ) -> Result<AtRevision<Vec<Block>>, Error> {
-    // What is too much is refused before it is written.
+    // Limits are checked before anything is written.
     let written = project.after_write(write.now, project.usage.with_blocks(&rows))?;
     try_join(tables.add_blocks(&project.id, &rows), tables.put_counters(&written)).await?;
     Ok(AtRevision { revision: written.revision, value: rows })

@@ -1,4 +1,4 @@
-//! Everything in the draft of a project, in and out.
+//! Reading and writing whole drafts.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::project::Project;
 use crate::types::CustomBlockType;
 use design_tokens::TokenDocument;
 
-/// A project, and everything in its draft.
+/// A project with the content of its draft.
 pub(super) async fn read_draft(
     tables: &dyn Tables,
     project: impl Future<Output = Result<Project, Error>>,
@@ -35,7 +35,7 @@ pub(super) async fn read_draft(
     Ok((project, ProjectContent { fields, types, blocks, design: parse_design(&design)?, assets }))
 }
 
-/// What a draft holds beside its fields.
+/// The content of a draft without its fields.
 pub(super) struct DraftRows<'a> {
     pub(super) types: &'a [CustomBlockType],
     pub(super) blocks: &'a [Block],
@@ -43,7 +43,7 @@ pub(super) struct DraftRows<'a> {
     pub(super) assets: &'a [Asset],
 }
 
-/// Puts all of it into a project that has nothing yet.
+/// Writes a draft to a project that has none yet.
 pub(super) async fn write_draft(
     tables: &dyn Tables,
     project: &ProjectId,
@@ -57,8 +57,8 @@ pub(super) async fn write_draft(
     Ok(())
 }
 
-/// Rows as a reader meets them: parents before children, siblings in order. They begin with the root, or with the pages. What
-/// hangs on none of those comes last, so that nothing is lost unnoticed.
+/// Sorts rows in reading order: parents before children, siblings in order, starting with the root or the
+/// pages. Unreachable rows come last, so that nothing is lost silently.
 pub(super) fn in_reading_order<R>(
     rows: Vec<R>,
     root: Option<&BlockId>,
@@ -75,7 +75,7 @@ pub(super) fn in_reading_order<R>(
         }
     }
     for siblings in inside.values_mut() {
-        // The last first: what is taken is taken from the end.
+        // In reverse, because rows are popped from the end.
         siblings.sort_by(|one, other| sibling_key(block(other)).cmp(&sibling_key(block(one))));
     }
     if root.is_none() {

@@ -1,8 +1,8 @@
 //! Design systems.
 //!
-//! A change reads, judges and prints a whole document, and many changes at once may take a while. So it is computed before the
-//! project is held; the transaction that writes it only sees whether the document is still the same. If it is not, the change
-//! is made again to what is there.
+//! An edit parses, validates and prints a whole document, and many edits at once may take a while. So it is
+//! computed before the project is locked; the transaction that writes it only checks that the document is
+//! unchanged. If it has changed, the edit is repeated on the new document.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::ids::{Account, ProjectId};
 use crate::project::{AtRevision, ProjectWrite};
 use design_tokens::TokenDocument;
 
-/// How often a change is made again because the document has changed meanwhile.
+/// How often an edit is repeated because the document has changed in the meantime.
 const MAX_EDIT_ATTEMPTS: u32 = 32;
 
-/// A document before and after a change, as it is kept.
+/// A stored document before and after an edit.
 struct DesignRewrite {
     before: String,
     after: String,
@@ -27,7 +27,6 @@ struct DesignRewrite {
 }
 
 impl ProjectStore {
-    /// The design system of a project.
     pub async fn design_system(
         &self,
         account: &Account,
@@ -37,7 +36,7 @@ impl ProjectStore {
         Ok(AtRevision { revision, value: parse_design(&value)? })
     }
 
-    /// The same as it is kept: JSON.
+    /// The design system as stored: JSON.
     pub async fn design_text(
         &self,
         account: &Account,
@@ -54,8 +53,8 @@ impl ProjectStore {
         .await
     }
 
-    /// Changes the design system by [`DesignEdit::apply`]. It is one row. A caller that names no revision gets `Conflict` only
-    /// if others have changed it many times while the change was being made.
+    /// Edits the design system by [`DesignEdit::apply`]. It is one row. A caller that names no revision gets
+    /// `Conflict` only if others changed the document many times during the edit.
     pub async fn edit_design_system(
         &self,
         write: ProjectWrite,
@@ -92,10 +91,10 @@ impl ProjectStore {
     }
 }
 
-/// A document as a store keeps it.
+/// Parses a stored document.
 pub(super) fn parse_design(text: &str) -> Result<TokenDocument, StoreError> {
     TokenDocument::parse_stored(text)
-        .map_err(|error| StoreError::Broken(format!("a design system cannot be read: {error}")))
+        .map_err(|error| StoreError::Broken(format!("invalid stored design system: {error}")))
 }
 
 fn apply_edit(edit: &DesignEdit, before: String) -> Result<DesignRewrite, Error> {

@@ -1,4 +1,4 @@
-//! From a place, as a caller names it, to a spot with room.
+//! Resolves a position given by a caller to a slot with room.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,8 @@ use crate::error::Error;
 use crate::ids::{AssetId, BlockId, ProjectId};
 use crate::order::{self, OrderKey};
 
-/// A spot with room, and keys for so many blocks there. `moved` is a block that is to go there.
+/// Resolves a position, and allocates keys for `count` blocks there. `moved` is a block that is being moved
+/// there.
 pub(super) async fn allocate_keys(
     tables: &dyn Tables,
     project: &ProjectId,
@@ -69,7 +70,7 @@ async fn ancestors(
     if above.is_empty() { Err(parent.missing().into()) } else { Ok(above) }
 }
 
-/// Gives siblings new keys in the same order: rare, and so it may be about all of them.
+/// Assigns new keys to siblings in the same order. Rare, so it may write all of them.
 async fn respace_children(
     tables: &dyn Tables,
     project: &ProjectId,
@@ -82,7 +83,7 @@ async fn respace_children(
     Ok(tables.put_positions(project, parent, &places).await?)
 }
 
-/// Looks up what a rule needs to judge new props.
+/// Looks up what a rule needs to validate new props.
 pub(super) async fn look_up(
     tables: &dyn Tables,
     project: &ProjectId,

@@ -1,4 +1,4 @@
-//! Projects as a whole.
+//! Use cases on whole projects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +21,9 @@ use crate::project::{
 };
 
 impl ProjectStore {
-    /// Makes a project by [`NewProject::build`]. `TooLarge` if the account has [`MAX_PROJECTS`] already, however many begin at
-    /// once; `Taken` for a slug that another project of the account has, or an id that any project has.
+    /// Creates a project by [`NewProject::build`]. `TooLarge` if the account has [`MAX_PROJECTS`] already,
+    /// even with concurrent calls; `Taken` for a slug of another project of the account, or for an id of any
+    /// project.
     pub async fn create_project(
         &self,
         account: &Account,
@@ -36,13 +37,12 @@ impl ProjectStore {
         .await
     }
 
-    /// The project of this id.
     pub async fn project(&self, account: &Account, id: &ProjectId) -> Result<Project, Error> {
         self.read(account, id.clone(), |tables, (account, id)| Box::pin(find_project(tables, account, id)))
             .await
     }
 
-    /// The projects of an account by the time they were made and then by id; cursors are [`Project::cursor`].
+    /// The projects of an account, by creation time and then id; cursors are [`Project::cursor`].
     pub async fn list_projects(&self, account: &Account, page: Page) -> Result<ListPage<Project>, Error> {
         self.read(account, page, |tables, (account, page)| {
             Box::pin(async move {
@@ -55,7 +55,7 @@ impl ProjectStore {
         .await
     }
 
-    /// The first so many projects of an account whose id begins like this, by id: to complete what a user types.
+    /// The first `most` projects of an account whose id starts with `prefix`, by id, for completion.
     pub async fn projects_with_id_prefix(
         &self,
         account: &Account,
@@ -67,7 +67,7 @@ impl ProjectStore {
                 if !is_valid_name(account.as_str()) || !(prefix.is_empty() || is_valid_name(prefix)) {
                     return Ok(Vec::new());
                 }
-                // Ids are ordered as bytes, so those with one prefix follow each other.
+                // Ids are ordered as bytes, so those with the same prefix are adjacent.
                 let found = tables.projects_from_id(account, prefix, *most).await?;
                 Ok(found.into_iter().take_while(|project| project.id.as_str().starts_with(prefix)).collect())
             })
@@ -75,8 +75,8 @@ impl ProjectStore {
         .await
     }
 
-    /// Changes what a project says of itself by [`ProjectFieldsPatch::apply`]. `Taken` if another project of the account has the
-    /// slug.
+    /// Changes the fields of a project by [`ProjectFieldsPatch::apply`]. `Taken` if another project of the
+    /// account has the slug.
     pub async fn update_project(
         &self,
         write: ProjectWrite,
@@ -102,9 +102,10 @@ impl ProjectStore {
         .await
     }
 
-    /// Makes a new project with all that is in the draft of this one, assets and their bytes included, versions not.
-    /// Blocks and assets keep their ids; fields that are left empty are those of the original. `write` names the original,
-    /// whose revision is compared and stays. Refused as [`create_project`](Self::create_project) is.
+    /// Creates a project from the draft of another, including assets and their content, but no versions.
+    /// Blocks and assets keep their ids; empty fields are taken from the original. `write` names the
+    /// original, whose revision is checked but not changed. Rejected like
+    /// [`create_project`](Self::create_project).
     pub async fn duplicate_project(
         &self,
         write: ProjectWrite,
@@ -118,7 +119,7 @@ impl ProjectStore {
                 let assets = content.assets.clone();
                 let new = NewProject::from_content(content, id.clone(), fields.clone());
                 let made = create(tables, &write.account, &new, &assets, write.now).await?;
-                // All of it may be a gigabyte; nothing is found out by copying it only to roll it back.
+                // Up to a gigabyte; a dry run would copy it only to roll it back.
                 let slices = if write.dry_run { Vec::new() } else { batches_by_size(&assets) };
                 for slice in slices {
                     tables.copy_bytes(&from.id, &made.id, &slice).await?;
@@ -129,9 +130,10 @@ impl ProjectStore {
         .await
     }
 
-    /// Brings in a project from another store, with its past: draft, assets, versions, times and revisions, by [`ProjectImport`].
-    /// It is there as a whole or not at all, also for those who look meanwhile. Not all of it is held in memory at once.
-    /// Refused as [`create_project`](Self::create_project) is. For the owner of the store, never for a caller.
+    /// Imports a project from another store, with its history: draft, assets, versions, times and revisions;
+    /// see [`ProjectImport`]. It becomes visible completely or not at all, and is never held in memory as a
+    /// whole. Rejected like [`create_project`](Self::create_project). For operators of the store, never for
+    /// callers.
     pub async fn import_project(&self, account: &Account, import: ProjectImport) -> Result<Project, Error> {
         self.add(account, false, import, |tables, (account, import)| {
             Box::pin(async move {
@@ -140,7 +142,7 @@ impl ProjectStore {
                     create(tables, account, &new, assets, truncate_to_micros(import.history.created)).await?;
                 let mut intake = ProjectImporter::new(import);
                 store_new_bytes(tables, &begun.id, &mut intake, assets).await?;
-                // One after the other: together they may be more than fits into memory.
+                // One at a time: together they may not fit into memory.
                 for number in &import.history.versions {
                     let (version, content, text) = intake.load_version(*number)?;
                     store_new_bytes(tables, &begun.id, &mut intake, &content.assets).await?;
@@ -155,7 +157,7 @@ impl ProjectStore {
         .await
     }
 
-    /// Deletes a project and everything of it. Gives what it was.
+    /// Deletes a project with everything in it, and returns it.
     pub async fn delete_project(&self, write: ProjectWrite) -> Result<Project, Error> {
         self.write(write, (), |tables, (write, ())| {
             Box::pin(async move {
@@ -167,7 +169,7 @@ impl ProjectStore {
         .await
     }
 
-    /// Everything in the draft of a project, as of one moment.
+    /// The whole draft of a project, from one snapshot.
     pub async fn content(
         &self,
         account: &Account,
@@ -183,13 +185,13 @@ impl ProjectStore {
         .await
     }
 
-    /// Every account that has a project, in order. For the owner of the store, never for a caller.
+    /// Every account that has a project, in order. For operators of the store, never for callers.
     pub async fn accounts(&self) -> Result<Vec<Account>, Error> {
         self.transact(TxKind::ReadAll, (), |tables, ()| Box::pin(super::query(tables.accounts()))).await
     }
 }
 
-/// A new project with these assets, whose bytes are still to come.
+/// Creates a project with these assets, but without their content.
 async fn create(
     tables: &dyn Tables,
     account: &Account,
@@ -221,7 +223,7 @@ async fn find_project(tables: &dyn Tables, account: &Account, id: &ProjectId) ->
     Ok(found.ok_or_else(|| id.missing())?)
 }
 
-/// The contents of assets, each once, in slices that are copied in less time than a statement may take.
+/// Digests of the assets' content, in batches that one statement can copy in time.
 fn batches_by_size(assets: &[Asset]) -> Vec<BTreeSet<Digest>> {
     let contents: BTreeMap<Digest, u64> = assets.iter().map(|asset| (asset.digest, asset.bytes)).collect();
     let mut slices: Vec<BTreeSet<Digest>> = Vec::new();

@@ -1,4 +1,4 @@
-//! Block types of a project's own.
+//! Custom block types of a project.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::project::{AtRevision, ProjectUsage, ProjectWrite};
 use crate::types::{BlockTypes, CustomBlockType};
 
 impl ProjectStore {
-    /// The block types of a project's own, by name.
+    /// The custom block types of a project, by name.
     pub async fn block_types(
         &self,
         account: &Account,
@@ -30,7 +30,8 @@ impl ProjectStore {
         .await
     }
 
-    /// Makes a block type, or replaces the one of its name. Blocks that are there are not judged again: publishing does.
+    /// Creates or replaces a block type. Existing blocks are not validated again until the project is
+    /// published.
     pub async fn put_block_type(
         &self,
         write: ProjectWrite,
@@ -55,7 +56,7 @@ impl ProjectStore {
         .await
     }
 
-    /// Deletes a block type. `InUse` names the first [`MAX_LISTED_USERS`] blocks that are of it, by id.
+    /// Deletes a block type. `InUse` lists the first [`MAX_LISTED_USERS`] blocks of the type, by id.
     pub async fn delete_block_type(
         &self,
         write: ProjectWrite,
@@ -87,7 +88,7 @@ impl ProjectStore {
     }
 }
 
-/// A type of this name, and the first blocks of it.
+/// A type and the first blocks of it.
 async fn type_with_users(
     tables: &dyn Tables,
     project: &ProjectId,
@@ -111,8 +112,8 @@ async fn find_type(
     Ok(tables.types(project, Some(&only)).await?.pop())
 }
 
-/// The types of these names that are not built in, for a rule. If one of them is not there, all are: the rule then says
-/// which there are.
+/// Loads the custom types of these names. If one is missing, loads all, so that the rule can list the
+/// available ones.
 pub(super) async fn load_types(
     tables: &dyn Tables,
     project: &ProjectId,

@@ -1,4 +1,4 @@
-//! Versions: what was published.
+//! Published versions.
 
 use futures_util::future::{try_join, try_join3};
 
@@ -14,7 +14,7 @@ use crate::project::{AtRevision, Project, ProjectWrite};
 use crate::version::{self, Version};
 
 impl ProjectStore {
-    /// Makes a version of the draft, which becomes what is published, by [`publish`](crate::publish()).
+    /// Publishes the draft as a new version, by [`publish`](crate::publish()).
     pub async fn publish(&self, write: ProjectWrite, note: &str) -> Result<AtRevision<Version>, Error> {
         self.write(write, note.to_owned(), |tables, (write, note)| {
             Box::pin(async move {
@@ -30,7 +30,7 @@ impl ProjectStore {
         .await
     }
 
-    /// Ends the publication, by [`unpublish`](crate::unpublish). Its version stays.
+    /// Unpublishes the project by [`unpublish`](crate::unpublish). The version stays.
     pub async fn unpublish(&self, write: ProjectWrite) -> Result<Project, Error> {
         self.write(write, (), |tables, (write, ())| {
             Box::pin(async move {
@@ -42,7 +42,7 @@ impl ProjectStore {
         .await
     }
 
-    /// The versions of a project, the newest first; cursors are [`Version::cursor`].
+    /// The versions of a project, newest first; cursors are [`Version::cursor`].
     pub async fn list_versions(
         &self,
         account: &Account,
@@ -63,7 +63,7 @@ impl ProjectStore {
         .await
     }
 
-    /// A version and all that is in it.
+    /// A version with its content.
     pub async fn version(
         &self,
         account: &Account,
@@ -82,8 +82,8 @@ impl ProjectStore {
         .await
     }
 
-    /// Makes a version the draft again, by [`restore`](crate::restore): blocks, types, assets and the design system are what
-    /// they were, with the same ids; what came since is gone from the draft.
+    /// Replaces the draft by a version, by [`restore`](crate::restore): blocks, types, assets and the design
+    /// system as they were, with the same ids. Later additions are removed from the draft.
     pub async fn restore_version(&self, write: ProjectWrite, number: u32) -> Result<Project, Error> {
         self.write(write, number, |tables, (write, number)| {
             Box::pin(async move {
@@ -95,7 +95,8 @@ impl ProjectStore {
                     || version::restore(&project, *number, &content, write, project.usage.asset_bytes);
                 let mut written = compute(tables, restore)??;
                 let ProjectContent { types, blocks, design, assets, .. } = &content;
-                // One after the other, and sent together. What the version names is there: it names it itself.
+                // Executed in order, but sent together. The content of the assets still exists, because the
+                // version refers to it.
                 let ((), (), freed) = try_join3(
                     query(tables.clear_draft(id)),
                     content::write_draft(tables, id, DraftRows { types, blocks, design, assets }),
@@ -110,7 +111,8 @@ impl ProjectStore {
         .await
     }
 
-    /// Deletes a version, by [`forget`](crate::remove_version), and the bytes of assets that nothing names any more.
+    /// Deletes a version by [`remove_version`](crate::remove_version), and asset content that nothing refers
+    /// to any more.
     pub async fn delete_version(
         &self,
         write: ProjectWrite,

@@ -10,7 +10,7 @@ use crate::cursor::Page;
 use crate::error::ProjectRejection;
 use crate::project::ProjectWrite;
 
-/// Content and what is said of it; put again, it is another content under the same id.
+/// Content and metadata. Storing an asset again replaces the content under the same id.
 pub async fn assets_are_put_and_read(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let large: Vec<u8> = b"abc\n".iter().copied().cycle().take(300_000).collect();
@@ -42,7 +42,7 @@ pub async fn assets_are_put_and_read(replicas: Replicas) {
     assert_eq!(suite.other.asset(&ann(), &suite.id, &asset_id("a")).await.unwrap(), again);
 }
 
-/// By time and id, in pages.
+/// Assets are listed by time and id, in pages.
 pub async fn assets_are_listed_in_pages(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     for (number, name) in ["d", "a", "c", "b", "e"].into_iter().enumerate() {
@@ -61,7 +61,7 @@ pub async fn assets_are_listed_in_pages(replicas: Replicas) {
     assert_eq!(found, "bcead");
 }
 
-/// What blocks name is not deleted, unless by force; and the index of who names what follows every write.
+/// A referenced asset is only deleted by force, and the index of references follows every write.
 pub async fn assets_in_use_are_not_deleted(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -95,13 +95,13 @@ pub async fn assets_in_use_are_not_deleted(replicas: Replicas) {
     assert_eq!(delete("a", false).await.outcome_name(), "done");
     assert_eq!(delete("a", false).await.outcome_name(), "not found");
     assert_eq!(delete("b", true).await.outcome_name(), "done");
-    // It names what is gone, and can be changed all the same; anew it cannot be named.
+    // The block has a dangling reference and can still be changed, but the reference cannot be added again.
     let change = async |value| suite.store.update_block(suite.write(), &ids[0], object(value)).await;
     assert_eq!(change(json!({ "alt": "x" })).await.outcome_name(), "done");
     assert_eq!(change(json!({ "src": "asset:a" })).await.outcome_name(), "invalid");
 }
 
-/// Bytes stay for an asset or a version, and count once.
+/// Content is kept for as long as an asset or a version refers to it, and counts once.
 pub async fn bytes_are_kept_while_referenced(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let digest = suite.put_asset("a", b"content").await.value.digest;

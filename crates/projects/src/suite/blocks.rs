@@ -10,7 +10,7 @@ use crate::error::ProjectRejection;
 use crate::ids::BlockId;
 use crate::limits::{MAX_ASSET_MENTIONS, MAX_BLOCK_DEPTH, MAX_PROPS_BYTES};
 
-/// A subtree is created whole, and read to the depth that is wanted.
+/// A subtree is created as a whole, and read to the requested depth.
 pub async fn blocks_are_created_and_read(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -47,7 +47,7 @@ pub async fn blocks_are_created_and_read(replicas: Replicas) {
         "too large"
     );
     assert_eq!(suite.other.blocks(&ann(), &suite.id, Some(&page), reach(6)).await.outcome_name(), "done");
-    // Nothing of a subtree with mistakes is kept, and all of them are told.
+    // An invalid subtree is rejected as a whole, with all its problems.
     let bad = NewBlock::parse(
         &json!([{ "type": "text", "props": { "text": "x" } }, { "type": "nope" }, { "type": "heading" }]),
     );
@@ -61,7 +61,7 @@ pub async fn blocks_are_created_and_read(replicas: Replicas) {
     assert_eq!((suite.project().await.revision, suite.project().await.usage.blocks), (3, 6));
 }
 
-/// Texts are found in every prop at every depth, in reading order, and nowhere else.
+/// Search covers every prop at every depth, in reading order, and nothing else.
 pub async fn blocks_are_found_by_their_text(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -78,7 +78,7 @@ pub async fn blocks_are_found_by_their_text(replicas: Replicas) {
         ("PREISE", vec![&ids[0]]),
         ("\"grün\"", vec![&ids[1]]),
         ("birne", vec![&ids[2]]),
-        // The name of a prop, a type, and what JSON writes between them are no text.
+        // Names of props, types and JSON punctuation are not searched.
         ("items", vec![]),
         ("divider", vec![]),
         ("\",\"", vec![]),
@@ -89,7 +89,7 @@ pub async fn blocks_are_found_by_their_text(replicas: Replicas) {
     }
 }
 
-/// Children in pages, in their order.
+/// Children are listed in order, in pages.
 pub async fn blocks_are_listed_in_pages(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let (one, _two) = (suite.page("/").await, suite.page("/two").await);
@@ -116,7 +116,7 @@ pub async fn blocks_are_listed_in_pages(replicas: Replicas) {
     );
 }
 
-/// A patch is merged, judged, and kept if nothing is wrong.
+/// A patch is merged, validated, and stored if it is valid.
 pub async fn props_are_patched_and_validated(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -141,7 +141,7 @@ pub async fn props_are_patched_and_validated(replicas: Replicas) {
     assert_eq!(Value::Object(suite.read(Some(&links), 1).await.value[0].block.props.clone()), expected);
 }
 
-/// Every place, and what cannot be.
+/// Every kind of position, and invalid ones.
 pub async fn blocks_are_moved(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let (page, other) = (suite.page("/").await, suite.page("/other").await);
@@ -182,13 +182,13 @@ pub async fn blocks_are_moved(replicas: Replicas) {
     assert_eq!(suite.other.content(&ann(), &suite.id).await.unwrap(), before);
 }
 
-/// However often something is put between the same two, there is room and the order holds.
+/// Repeated inserts between the same two siblings always find room and keep the order.
 pub async fn many_inserts_at_one_position_stay_in_order(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
     let ids = suite.sections(&page, "abc").await;
     for round in 0..400 {
-        // In turn, both come between the other and `a`.
+        // The two alternately move between the other and `a`.
         let moved = &ids[1 + round % 2];
         suite.store.move_block(suite.write(), moved, BlockPosition::After(ids[0].clone())).await.unwrap();
         let expected = if round % 2 == 0 { "abc" } else { "acb" };
@@ -200,7 +200,7 @@ pub async fn many_inserts_at_one_position_stay_in_order(replicas: Replicas) {
     assert!(found.iter().all(|found| found.block.order.as_str().len() <= crate::order::MAX_KEY_BYTES));
 }
 
-/// A copy has ids of its own and the same inside.
+/// A copy has new ids and the same content.
 pub async fn blocks_are_copied(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -223,7 +223,7 @@ pub async fn blocks_are_copied(replicas: Replicas) {
     assert_eq!(copy(&ids[0], BlockPosition::last(None)).await.outcome_name(), "invalid");
 }
 
-/// What is inside goes along, and nothing else.
+/// Descendants are deleted as well, and nothing else.
 pub async fn blocks_are_deleted_with_their_descendants(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -238,7 +238,7 @@ pub async fn blocks_are_deleted_with_their_descendants(replicas: Replicas) {
     assert_eq!(suite.project().await.usage.block_bytes, 0);
 }
 
-/// No two pages have the same path.
+/// Page paths are unique.
 pub async fn page_paths_are_unique(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let (home, about) = (suite.page("/").await, suite.page("/about").await);
@@ -259,7 +259,7 @@ pub async fn page_paths_are_unique(replicas: Replicas) {
     assert_eq!(insert(vec![page("/")]).await.outcome_name(), "done");
 }
 
-/// Depth, and how much one call may make.
+/// Limits on depth and on blocks per call.
 pub async fn block_limits_are_enforced(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -296,7 +296,7 @@ pub async fn block_limits_are_enforced(replicas: Replicas) {
     assert_eq!((usage.blocks, usage.asset_mentions), (MAX_BLOCK_DEPTH as u64 + 2, 0));
 }
 
-/// The row of the project always says how much there is.
+/// The row of the project always contains the exact usage.
 pub async fn usage_is_tracked(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;

@@ -1,4 +1,4 @@
-//! What the cases share.
+//! Helpers shared by the cases.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use crate::project::{NewProjectFields, Project, ProjectWrite};
 use crate::store::ProjectStore;
 use crate::{AtRevision, NewAsset};
 
-/// A time, so many seconds after some noon.
+/// A time, in seconds after a fixed noon.
 pub(super) fn timestamp(seconds: i64) -> Timestamp {
     let noon = Timestamp::from_second(1_772_452_800).unwrap();
     noon + SignedDuration::from_micros(seconds * 1_000_000 + 7)
@@ -38,7 +38,7 @@ pub(super) fn asset_id(text: &str) -> AssetId {
     AssetId::parse(text).unwrap()
 }
 
-/// Ann's store with one project in it, and a way to write to it.
+/// A store with one project of the account `ann`, and helpers to write to it.
 pub(super) struct SuiteFixture {
     pub(super) store: ProjectStore,
     pub(super) other: ProjectStore,
@@ -71,7 +71,7 @@ impl SuiteFixture {
         ProjectWrite { dry_run: true, ..self.write() }
     }
 
-    /// A seed that was not used yet.
+    /// An unused seed.
     pub(super) fn next_seed(&self) -> IdSeed {
         IdSeed([self.drawn.fetch_add(1, std::sync::atomic::Ordering::Relaxed); 16])
     }
@@ -80,7 +80,7 @@ impl SuiteFixture {
         self.other.project(&ann(), &self.id).await.unwrap()
     }
 
-    /// Creates blocks and gives the ids of the rows.
+    /// Creates blocks and returns the ids of the rows.
     pub(super) async fn insert(&self, position: BlockPosition, blocks: Value) -> Vec<BlockId> {
         let new = NewBlock::parse(&blocks).unwrap();
         let made = self.store.insert_blocks(self.write(), position, new, self.next_seed()).await.unwrap();
@@ -92,7 +92,7 @@ impl SuiteFixture {
         self.insert(BlockPosition::last(None), page).await.remove(0)
     }
 
-    /// Puts sections of these titles into a block.
+    /// Inserts sections with these titles into a block.
     pub(super) async fn sections(&self, parent: &BlockId, titles: &str) -> Vec<BlockId> {
         let section = |title: char| serde_json::json!({ "type": "section", "props": { "title": title } });
         let blocks: Vec<Value> = titles.chars().map(section).collect();
@@ -104,7 +104,7 @@ impl SuiteFixture {
         self.other.blocks(&ann(), &self.id, root, reach).await.unwrap()
     }
 
-    /// The titles of all blocks inside of one, in the order of reading.
+    /// The titles of all descendants of a block, in reading order.
     pub(super) async fn titles(&self, root: &BlockId) -> String {
         let found = self.read(Some(root), u32::MAX).await.value;
         let title = |found: &BlockEntry| {
@@ -118,7 +118,7 @@ impl SuiteFixture {
     }
 }
 
-/// An asset that is a text.
+/// A text asset.
 pub(super) fn new_asset(name: &str, content: &[u8]) -> NewAsset {
     NewAsset {
         id: asset_id(name),
@@ -130,14 +130,14 @@ pub(super) fn new_asset(name: &str, content: &[u8]) -> NewAsset {
 }
 
 pub(super) fn object(value: Value) -> Map<String, Value> {
-    let Value::Object(map) = value else { panic!("{value} is no object") };
+    let Value::Object(map) = value else { panic!("{value} is not an object") };
     map
 }
 
-/// What a rule said.
+/// The rejection of a rule.
 pub(super) trait ExpectRejection {
     fn expect_rejection(self) -> ProjectRejection;
-    /// In a few words.
+    /// A short label.
     fn outcome_name(self) -> &'static str;
 }
 

@@ -1,4 +1,4 @@
-//! Projects from another store.
+//! Imports of projects from another store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::project::{ProjectFieldsPatch, Publication};
 use crate::store::ProjectStore;
 use crate::version::Version;
 
-/// An export that is held in memory.
+/// An in-memory export.
 #[derive(Clone, Default)]
 struct InMemoryImportSource {
     versions: BTreeMap<u32, ImportedVersion>,
@@ -33,7 +33,7 @@ impl ImportSource for InMemoryImportSource {
     }
 }
 
-/// Everything of a project.
+/// Everything in a project.
 async fn export(
     store: &ProjectStore,
     account: &Account,
@@ -66,7 +66,8 @@ async fn export(
     )
 }
 
-/// A project with versions, one of them gone, assets that only versions name, and a draft that has gone on.
+/// A project with versions, one of them deleted, assets that only versions reference, and a draft with later
+/// changes.
 async fn project_with_history(replicas: Replicas) -> SuiteFixture {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -86,7 +87,8 @@ async fn project_with_history(replicas: Replicas) -> SuiteFixture {
     suite
 }
 
-/// Nothing is lost on the way: the project, its draft, versions and bytes are what they were, and so are times and revisions.
+/// An import is lossless: the project, its draft, versions and content are unchanged, and so are times and
+/// revisions.
 pub async fn import_keeps_history(replicas: Replicas) {
     let suite = project_with_history(replicas).await;
     let before = suite.project().await;
@@ -106,7 +108,7 @@ pub async fn import_keeps_history(replicas: Replicas) {
         );
         assert_eq!(found.content, version.content);
     }
-    // It lives on as if nothing had happened.
+    // The imported project can be used normally.
     assert_eq!(
         suite.store.publish(suite.write_at_revision(before.revision), "").await.unwrap().value.number,
         5
@@ -115,10 +117,10 @@ pub async fn import_keeps_history(replicas: Replicas) {
     for gone in [2, 3] {
         suite.store.delete_version(suite.write(), gone).await.unwrap();
     }
-    // What is published has `four`, and the draft has `two` and `three`.
+    // The published version has `four`, and the draft has `two` and `three`.
     assert_eq!(suite.project().await.usage.asset_bytes, 4 + 3 + 5);
 
-    // A copy is somebody else's, under another id, and what was published is.
+    // A copy has another account and id, and keeps the publication.
     import.history.published = Some(Publication { version: 3, revision: import.history.revision });
     let copy = ProjectImport { id: project_id(2), slug: None, ..import };
     let copied = suite.store.import_project(&bob(), copy).await.unwrap();
@@ -128,7 +130,7 @@ pub async fn import_keeps_history(replicas: Replicas) {
     assert_eq!(suite.other.accounts().await.unwrap(), [ann(), bob()]);
 }
 
-/// What is done to an import, and what comes of it.
+/// A manipulation of an import, and the expected result.
 type ImportCorruption = (&'static str, fn(&mut ProjectImport, &mut InMemoryImportSource), &'static str);
 
 const IMPORT_CORRUPTIONS: &[ImportCorruption] = &[
@@ -178,7 +180,7 @@ const IMPORT_CORRUPTIONS: &[ImportCorruption] = &[
     ("the id is another's", |import, _| import.id = project_id(2), "taken"),
 ];
 
-/// Whatever is wrong with it, and however late that shows, nothing of it is there.
+/// A failed import leaves nothing behind, however late the problem is found.
 pub async fn corrupt_import_leaves_nothing(replicas: Replicas) {
     let suite = project_with_history(replicas).await;
     let (import, shelf) = export(&suite.other, &ann(), &suite.id).await;
@@ -193,12 +195,12 @@ pub async fn corrupt_import_leaves_nothing(replicas: Replicas) {
         assert_eq!(suite.store.project(&ann(), &suite.id).await.outcome_name(), "not found", "{what}");
         assert_eq!(suite.other.list_projects(&ann(), Page::ALL).await.unwrap().items.len(), 1, "{what}");
     }
-    // Whoever has to mend it is told which asset it is about.
+    // The rejection names the asset.
     let mut odd = import.clone();
     odd.content.assets[0].content_type = crate::ContentType::Png;
     let told = suite.store.import_project(&ann(), odd).await.expect_rejection().to_string();
     assert!(told.starts_with("/assets/a/content: is not image/png"), "{told}");
-    // The slug is still free, and the good one is welcome; it is no second time.
+    // The slug is still free, and a valid import succeeds, but only once.
     let patch = ProjectFieldsPatch { slug: Some("one".to_owned()), ..ProjectFieldsPatch::default() };
     let dry = crate::ProjectWrite { project: project_id(2), ..suite.dry_run() };
     suite.store.update_project(dry, patch).await.unwrap();

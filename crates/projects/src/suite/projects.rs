@@ -14,7 +14,7 @@ use crate::project::{NewProjectFields, ProjectFieldsPatch, ProjectStatus, Projec
 use crate::types::{AllowedChildren, CustomBlockType};
 use design_tokens::{NewToken, TokenDocument, TokenKind, starter_document};
 
-/// Everything of a new project is there, also for the other replica.
+/// A new project is complete, also for the other replica.
 pub async fn created_project_is_read_back_unchanged([store, other]: Replicas) {
     let fields = NewProjectFields {
         name: "Meine Website".to_owned(),
@@ -43,7 +43,7 @@ pub async fn created_project_is_read_back_unchanged([store, other]: Replicas) {
     assert!(matches!(refused, ProjectRejection::Invalid(problems) if problems.len() == 2));
 }
 
-/// A patch changes what it names, and nothing if it is wrong.
+/// A patch only changes the fields it contains, and nothing if it is invalid.
 pub async fn fields_are_updated_and_validated(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let patch = ProjectFieldsPatch {
@@ -58,13 +58,13 @@ pub async fn fields_are_updated_and_validated(replicas: Replicas) {
     let bad = ProjectFieldsPatch { name: Some("x\0".to_owned()), ..ProjectFieldsPatch::default() };
     assert_eq!(suite.store.update_project(suite.write(), bad).await.outcome_name(), "invalid");
     assert_eq!(suite.project().await, changed);
-    // Time does not go back.
+    // `updated` does not decrease.
     let early = ProjectWrite { now: timestamp(-100), ..suite.write() };
     let later = suite.store.update_project(early, ProjectFieldsPatch::default()).await.unwrap();
     assert_eq!((later.revision, later.updated), (3, timestamp(60)));
 }
 
-/// A slug is somebody's, in one account.
+/// Slugs are unique per account.
 pub async fn slugs_are_unique_in_an_account(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let create = async |account: &crate::Account, number: u8, slug: Option<&str>| {
@@ -86,7 +86,7 @@ pub async fn slugs_are_unique_in_an_account(replicas: Replicas) {
     assert_eq!(create(&ann(), 6, Some("one")).await.outcome_name(), "done");
 }
 
-/// Cursors that no list gave are refused, whatever a store makes of them.
+/// Forged cursors are rejected by every store.
 pub async fn forged_cursors_are_rejected(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let time = |time: Timestamp| Cursor::from_time(time, "x");
@@ -112,7 +112,7 @@ pub async fn forged_cursors_are_rejected(replicas: Replicas) {
     }
 }
 
-/// By time and id, whatever is written in between; pages fit together.
+/// Projects are listed by time and id, regardless of concurrent writes; pages are contiguous.
 pub async fn projects_are_listed_in_order_and_in_pages([store, other]: Replicas) {
     for number in 1..=7 {
         let new = NewProject::empty(project_id(number), NewProjectFields::with_name(format!("P{number}")));
@@ -146,7 +146,7 @@ pub async fn projects_are_listed_in_order_and_in_pages([store, other]: Replicas)
     assert_eq!(other.list_projects(&ann(), beyond).await.unwrap().items, []);
 }
 
-/// What somebody begins to type.
+/// Lookup by the prefix of an id.
 pub async fn projects_are_found_by_id_prefix([store, other]: Replicas) {
     for number in 1..=5 {
         let new = NewProject::empty(project_id(number), NewProjectFields::with_name("P"));
@@ -162,7 +162,7 @@ pub async fn projects_are_found_by_id_prefix([store, other]: Replicas) {
     }
 }
 
-/// A project goes with everything of it.
+/// A project is deleted with everything in it.
 pub async fn a_deleted_project_is_gone(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     suite.page("/").await;
@@ -174,7 +174,7 @@ pub async fn a_deleted_project_is_gone(replicas: Replicas) {
     assert_eq!(suite.store.delete_project(suite.write()).await.unwrap(), before);
     assert_eq!(suite.other.project(&ann(), &suite.id).await.outcome_name(), "not found");
     assert_eq!(suite.store.delete_project(suite.write()).await.outcome_name(), "not found");
-    // Its id and slug are free again, and nothing of it comes back.
+    // Its id and slug are free again, and none of its data reappears.
     let new = NewProject::empty(suite.id.clone(), NewProjectFields::with_name("One"));
     let again = suite.store.create_project(&ann(), new, false, timestamp(1)).await.unwrap();
     assert_eq!((again.revision, again.next_version, again.fields.slug.as_str()), (1, 1, "one"));
@@ -183,7 +183,7 @@ pub async fn a_deleted_project_is_gone(replicas: Replicas) {
     assert_eq!(suite.store.list_versions(&ann(), &suite.id, Page::ALL).await.unwrap().items, []);
 }
 
-/// A copy has all that the draft has; afterwards each goes its own way.
+/// A copy has the whole draft; afterwards the two are independent.
 pub async fn duplicate_is_complete_and_independent(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -220,7 +220,7 @@ pub(super) fn custom_type(name: &str) -> CustomBlockType {
     }
 }
 
-/// Types of a project's own are kept, replaced, used and, when unused, deleted.
+/// Custom types are stored, replaced, used, and deleted if unused.
 pub async fn block_types_are_stored_and_validated(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -252,7 +252,7 @@ pub async fn block_types_are_stored_and_validated(replicas: Replicas) {
     assert_eq!(suite.project().await.usage.types, 1);
 }
 
-/// A design system is changed by the rules of design tokens, and comes back with its names in their order.
+/// A design system is edited by the rules of design tokens, and keeps the order of its names.
 pub async fn design_systems_are_edited(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let text = r##"{"z":{"$type":"number","$value":1},"a":{"$type":"color","$value":"#ff0000"},"b":{"$type":"color","$value":"{a}"}}"##;
@@ -285,7 +285,7 @@ pub async fn design_systems_are_edited(replicas: Replicas) {
     let wrong = DesignEdit::Set { path: "n".to_owned(), token: NewToken::new(TokenKind::Number, "soon") };
     assert_eq!(edit(suite.write(), wrong).await.outcome_name(), "design");
     assert_eq!(read().await.revision, 4);
-    // What was kept before a limit became lower is read all the same.
+    // Documents stored before a limit was lowered can still be read.
     let text = format!(r#"{{"{}":{{"$type":"number","$value":1}}}}"#, "n".repeat(300));
     assert!(TokenDocument::parse(&text).is_err());
     edit(suite.write(), DesignEdit::Replace(TokenDocument::parse_stored(&text).unwrap())).await.unwrap();
@@ -294,7 +294,7 @@ pub async fn design_systems_are_edited(replicas: Replicas) {
     assert_eq!(crate::ProjectContent::decode(&content).unwrap().design.to_string(), text);
 }
 
-/// Everything of one project, read as text, is another project.
+/// The encoded content of a project can be decoded into another project.
 pub async fn exported_content_creates_a_project(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -313,7 +313,7 @@ pub async fn exported_content_creates_a_project(replicas: Replicas) {
     assert_eq!(suite.store.project(&ann(), &project_id(3)).await.outcome_name(), "not found");
 }
 
-/// Names and texts are data, whatever they hold.
+/// Names and strings are data, whatever they contain.
 pub async fn unusual_texts_round_trip(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;

@@ -1,4 +1,4 @@
-//! Many at once.
+//! Concurrent writes.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -9,10 +9,10 @@ use crate::blocks::{BlockPosition, NewBlock};
 use crate::new_project::NewProject;
 use crate::project::NewProjectFields;
 
-/// How many try.
+/// Number of concurrent writers.
 const CONCURRENT_WRITERS: u8 = 12;
 
-/// No update is lost: who knew the last revision writes, the others are told.
+/// No update is lost: the writer with the current revision succeeds, the others get a conflict.
 pub async fn one_of_concurrent_writers_at_a_revision_wins(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -33,7 +33,7 @@ pub async fn one_of_concurrent_writers_at_a_revision_wins(replicas: Replicas) {
     }
 }
 
-/// Without a revision nobody is refused, and every write counts.
+/// Without a revision every write succeeds and counts.
 pub async fn all_concurrent_writers_without_a_revision_succeed(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -55,7 +55,7 @@ pub async fn all_concurrent_writers_without_a_revision_succeed(replicas: Replica
     assert_eq!(suite.project().await.usage, content.usage());
 }
 
-/// What must be unique is, however many want it.
+/// Uniqueness holds under concurrency.
 pub async fn concurrent_duplicate_slugs_and_paths_are_rejected(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let ann = ann();

@@ -1,4 +1,4 @@
-//! What nobody sees, and what every write promises: a table of all use cases.
+//! Tenancy and the guarantees of every write, as a table of all use cases.
 
 use serde_json::json;
 
@@ -19,11 +19,11 @@ use crate::project::{NewProjectFields, ProjectFieldsPatch, ProjectWrite};
 use crate::store::ProjectStore;
 use design_tokens::starter_document;
 
-/// How many writes there are.
+/// Number of write use cases.
 const WRITE_COUNT: usize = 17;
 
-/// Does one of all writes. They fit a project with the page `page`, the section `section` in it, the asset `a`, the type
-/// `price` and version 1, published, and version 2, not: see [`prepared`].
+/// Runs one of all writes. They fit a project with the page `page`, the section `section` in it, the asset
+/// `a`, the type `price`, the published version 1 and the unpublished version 2; see [`prepared`].
 async fn run_write(
     store: &ProjectStore,
     which: usize,
@@ -51,13 +51,13 @@ async fn run_write(
         13 => store.unpublish(write).await?.revision,
         14 => store.restore_version(write, 1).await?.revision,
         15 => store.delete_version(write, 1).await?.revision,
-        // These two change nothing of the project but that it is there, and tell the revision that it has.
+        // These two do not change the project itself, and return its current revision.
         16 => store.duplicate_project(write, project_id(77), NewProjectFields::default()).await?.revision,
         _ => store.delete_project(write).await?.revision,
     })
 }
 
-/// A desk with something of everything.
+/// A fixture with an entity of every kind.
 async fn populated_project(replicas: Replicas) -> (SuiteFixture, Vec<crate::BlockId>) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -69,7 +69,7 @@ async fn populated_project(replicas: Replicas) -> (SuiteFixture, Vec<crate::Bloc
     (suite, vec![page, section])
 }
 
-/// Every write tells what it would do, and nothing happens.
+/// A dry run of every write returns its result and changes nothing.
 pub async fn a_dry_run_changes_nothing(replicas: Replicas) {
     let (suite, ids) = populated_project(replicas).await;
     let (project, content) = (suite.project().await, suite.other.content(&ann(), &suite.id).await.unwrap());
@@ -91,10 +91,10 @@ pub async fn a_dry_run_changes_nothing(replicas: Replicas) {
     assert_eq!(suite.store.project(&ann(), &project_id(5)).await.outcome_name(), "not found");
 }
 
-/// One more, and one only.
+/// Every write increments the revision by exactly one.
 pub async fn every_write_adds_one_to_the_revision(replicas: Replicas) {
     let (suite, ids) = populated_project(replicas).await;
-    // The order lets each find what it needs: what deletes comes last.
+    // Ordered so that each write finds what it needs: deletions are last.
     for which in [0, 1, 3, 4, 5, 6, 8, 9, 10, 12, 13, 14, 11, 15, 2, 7] {
         let before = suite.project().await;
         let now = suite.write_at_revision(before.revision);
@@ -103,7 +103,7 @@ pub async fn every_write_adds_one_to_the_revision(replicas: Replicas) {
     }
 }
 
-/// Whatever the write is.
+/// For every write.
 pub async fn stale_revision_rejects_every_write(replicas: Replicas) {
     let (suite, ids) = populated_project(replicas).await;
     let (project, content) = (suite.project().await, suite.other.content(&ann(), &suite.id).await.unwrap());
@@ -122,7 +122,7 @@ pub async fn stale_revision_rejects_every_write(replicas: Replicas) {
     assert_eq!(suite.project().await, project);
 }
 
-/// Every read of a project, by what it says if it fails.
+/// Every read of a project, with its error.
 async fn run_all_reads(store: &ProjectStore, account: &Account, project: &ProjectId) -> Vec<Option<String>> {
     let all = TreeQuery::ALL;
     let digest = Digest::from_content(b"1");
@@ -145,7 +145,7 @@ async fn run_all_reads(store: &ProjectStore, account: &Account, project: &Projec
     ]
 }
 
-/// Another account's project is as absent as one that never was, for every use case.
+/// For every use case, a project of another account is as absent as one that never existed.
 pub async fn other_accounts_find_nothing(replicas: Replicas) {
     let (suite, ids) = populated_project(replicas).await;
     let (project, content) = (suite.project().await, suite.other.content(&ann(), &suite.id).await.unwrap());
@@ -170,12 +170,12 @@ pub async fn other_accounts_find_nothing(replicas: Replicas) {
     }
     assert_eq!(suite.other.content(&ann(), &suite.id).await.unwrap(), content);
     assert_eq!(suite.project().await, project);
-    // A stranger cannot take an id that is somebody's, nor learn more than that it is taken.
+    // Another account cannot take an existing id, and only learns that it is taken.
     let new = NewProject::empty(suite.id.clone(), NewProjectFields::with_name("Mine"));
     assert_eq!(suite.store.create_project(&bob(), new, false, timestamp(1)).await.outcome_name(), "taken");
 }
 
-/// Projects that never were, and what projects do not hold.
+/// Projects that do not exist, and entities that a project does not contain.
 pub async fn missing_entities_are_not_found(replicas: Replicas) {
     let (suite, ids) = populated_project(replicas).await;
     let gone = project_id(99);
@@ -201,7 +201,7 @@ pub async fn missing_entities_are_not_found(replicas: Replicas) {
     assert_eq!(suite.store.project(&ann(), &project_id(2)).await.unwrap().revision, 1);
 }
 
-/// For the owner of the store.
+/// For operators of the store.
 pub async fn accounts_are_listed_for_the_store_owner([store, other]: Replicas) {
     assert_eq!(other.accounts().await.unwrap(), []);
     for (number, account) in [(1, bob()), (2, ann()), (3, bob())] {

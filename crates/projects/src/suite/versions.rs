@@ -1,4 +1,4 @@
-//! What was published.
+//! Published versions.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::types::CustomBlockType;
 use crate::version::diff_content;
 use design_tokens::TokenDocument;
 
-/// A version is the draft of its moment, whatever happens to the draft.
+/// A version is a snapshot of the draft, unaffected by later changes.
 pub async fn versions_are_stored(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -41,7 +41,7 @@ pub async fn versions_are_stored(replicas: Replicas) {
     assert_eq!(suite.store.publish(suite.write(), "").await.unwrap().value.number, 2);
 }
 
-/// All mistakes are told, and there is no version.
+/// Every problem is reported, and no version is created.
 pub async fn invalid_draft_is_not_published(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -70,7 +70,7 @@ pub async fn invalid_draft_is_not_published(replicas: Replicas) {
     assert_eq!(suite.other.list_versions(&ann(), &suite.id, Page::ALL).await.unwrap().items, []);
 }
 
-/// The newest first, in pages.
+/// Versions are listed newest first, in pages.
 pub async fn versions_are_listed_newest_first(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     for number in 1..=12 {
@@ -87,7 +87,7 @@ pub async fn versions_are_listed_newest_first(replicas: Replicas) {
     assert!(found.into_iter().eq((1..=12).rev()));
 }
 
-/// Everything is what it was but the slug, and the revision goes on.
+/// Everything is restored except the slug, and the revision increases.
 pub async fn version_is_restored_as_draft(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -131,11 +131,11 @@ pub async fn version_is_restored_as_draft(replicas: Replicas) {
     assert_eq!(draft, then);
     assert_eq!(suite.other.asset_bytes(&ann(), &suite.id, &asset.digest).await.unwrap(), b"old");
     assert_eq!(suite.titles(&page).await, "abc");
-    // Who names which asset is right again, too.
+    // The index of asset references is restored as well.
     assert_eq!(suite.store.delete_asset(suite.write(), &asset.id, false).await.outcome_name(), "done");
 }
 
-/// The draft is what is published again after that version has become the draft, and after no other.
+/// The draft counts as published again after its version is restored, but not after another one.
 pub async fn restored_published_version_has_no_unpublished_changes(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     let page = suite.page("/").await;
@@ -160,7 +160,7 @@ pub async fn restored_published_version_has_no_unpublished_changes(replicas: Rep
     }
 }
 
-/// A version goes, its number does not come back, and what is published stays.
+/// A deleted version's number is not reused, and the publication stays.
 pub async fn versions_are_deleted(replicas: Replicas) {
     let suite = SuiteFixture::new(replicas).await;
     suite.store.publish(suite.write(), "").await.unwrap();

@@ -1,8 +1,8 @@
-//! How much judging one call may ask for, counted before it is done.
+//! The cost of validation, computed before it runs.
 //!
-//! A step is a word of a schema that looks at a value, or a place of a pattern at a byte of text; both take some ten
-//! nanoseconds at most. Members that `properties` names are counted by their own schema, everything else by all that stands
-//! beside it: rather too much than too little.
+//! A step is a schema keyword applied to a value, or a pattern position tried at a byte; both take some ten
+//! nanoseconds at most. Members named in `properties` are charged by their own schema, everything else by all
+//! the other keywords: an overestimate rather than an underestimate.
 
 use std::collections::BTreeMap;
 
@@ -12,26 +12,24 @@ use serde_json::Value;
 use crate::error::ValidationProblem;
 use crate::limits::MAX_VALIDATION_STEPS;
 
-/// Numbers that are very large or very small are divided as fractions of many digits.
+/// Very large and very small numbers are divided as fractions with many digits.
 const MULTIPLE_OF_COST: u64 = 500;
-/// A pattern is compiled, and takes memory for as long as the call lasts.
+/// A pattern has to be compiled, and uses memory for the duration of the call.
 const PATTERN_COMPILE_COST: u64 = 75_000;
-/// More places than a pattern that can be compiled has; so does one that we cannot read.
+/// More positions than a pattern that compiles can have. Also assumed for patterns that cannot be parsed.
 const MAX_PATTERN_POSITIONS: u64 = 1 << 12;
 
-/// The steps that are left to a call for judging by schemas of a project's own.
+/// Remaining steps of a call for validation by custom schemas.
 pub(crate) struct ValidationBudget {
     remaining: u64,
     is_exhausted: bool,
 }
 
 impl ValidationBudget {
-    /// All that a call has.
     pub(crate) const fn per_call() -> Self {
         Self { remaining: MAX_VALIDATION_STEPS, is_exhausted: false }
     }
 
-    /// Takes so many, if they are there.
     pub(super) const fn spend(&mut self, steps: u64) -> bool {
         let is_there = steps <= self.remaining && !self.is_exhausted;
         if is_there {
@@ -40,28 +38,29 @@ impl ValidationBudget {
         is_there
     }
 
-    /// What to say where there are not enough. It refuses the call, so the rest of it is not judged, and it is said once.
+    /// Reports an exhausted budget. That rejects the whole call, so nothing else is validated, and it is
+    /// reported only once.
     pub(super) fn report_exhausted(&mut self, path: &str) -> Vec<ValidationProblem> {
         let is_said = std::mem::replace(&mut self.is_exhausted, true);
-        let message = "is too much to be judged by schemas of the project's own block types; make schemas or props smaller, \
-            take out patterns and `multipleOf`, or write fewer blocks at once";
+        let message = "is too expensive to validate against the project's custom block types; make schemas or props smaller, \
+            remove patterns and `multipleOf`, or write fewer blocks at once";
         if is_said { Vec::new() } else { vec![ValidationProblem::new(path, message)] }
     }
 }
 
-/// The steps of compiling a schema.
+/// Cost of compiling a schema, in steps.
 pub(super) fn compile_cost(schema: &Value) -> u64 {
     PATTERN_COMPILE_COST * collect_patterns(schema).len() as u64
 }
 
-/// What a schema asks for.
+/// Cost of validating against a schema.
 #[derive(Default)]
 pub(super) struct SchemaCost {
-    /// Of each value, at all levels.
+    /// Steps per value, at all levels.
     per_value: u64,
-    /// Of each byte of text, names included.
+    /// Steps per byte of text, names included.
     per_byte: u64,
-    /// Of members, besides.
+    /// Additional cost of named members.
     members: BTreeMap<String, SchemaCost>,
 }
 
@@ -85,7 +84,7 @@ impl SchemaCost {
         demand
     }
 
-    /// The steps of judging a value.
+    /// Cost of validating a value, in steps.
     pub(super) fn validation_cost(&self, value: &Value) -> u64 {
         let (values, bytes) = count_values_and_bytes(value);
         let member = |(name, value): (&String, &Value)| Some(self.members.get(name)?.validation_cost(value));
@@ -94,7 +93,7 @@ impl SchemaCost {
     }
 }
 
-/// What a word of a schema, and all that is inside of it, asks of each value.
+/// Steps per value for a keyword and everything inside it.
 fn keyword_cost(word: &str, inner: &Value) -> u64 {
     1 + match inner {
         Value::Object(map) => map.iter().map(|(word, inner)| keyword_cost(word, inner)).sum(),
@@ -104,7 +103,6 @@ fn keyword_cost(word: &str, inner: &Value) -> u64 {
     }
 }
 
-/// All patterns in a schema.
 pub(super) fn collect_patterns(schema: &Value) -> Vec<&str> {
     match schema {
         Value::Object(map) => map.iter().flat_map(|(word, inner)| keyword_patterns(word, inner)).collect(),
@@ -123,7 +121,7 @@ fn keyword_patterns<'a>(word: &str, inner: &'a Value) -> Vec<&'a str> {
     found
 }
 
-/// How many values there are in JSON, all levels together, and how many bytes of text.
+/// Number of values at all levels, and bytes of text.
 fn count_values_and_bytes(value: &Value) -> (u64, u64) {
     let sum = |(values, bytes): (u64, u64), inner: (u64, u64)| (values + inner.0, bytes + inner.1);
     match value {
@@ -137,7 +135,8 @@ fn count_values_and_bytes(value: &Value) -> (u64, u64) {
     }
 }
 
-/// In how many places of a pattern a search may be at once: how many characters it has when repetitions are written out.
+/// Number of pattern positions that a search may be at simultaneously: the length of the pattern with
+/// repetitions expanded.
 fn pattern_positions(pattern: &str) -> u64 {
     fn hir_positions(hir: &Hir) -> u64 {
         let found = match hir.kind() {

@@ -1,4 +1,4 @@
-//! Block types of a project's own.
+//! Custom block types.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,29 +14,28 @@ use crate::limits::{
 };
 use crate::naming;
 
-/// A block type of a project's own, as it is kept.
+/// A custom block type as stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomBlockType {
-    /// Its name: a-z, 0-9 and -, and none that is built in.
+    /// a-z, 0-9 and -. Must not be the name of a built-in type.
     pub name: String,
-    /// What it is for.
+    /// Purpose of the type.
     pub description: String,
-    /// The JSON Schema of the props.
+    /// JSON Schema of the props.
     pub schema: Value,
-    /// Which blocks may be inside.
     pub children: AllowedChildren,
 }
 
-/// The most types that [`AllowedChildren::Only`] names.
+/// Maximum number of types in [`AllowedChildren::Only`].
 const MAX_CHILD_TYPES: usize = 200;
 
 impl CustomBlockType {
-    /// Everything that is wrong with it.
     pub fn problems(&self) -> Vec<ValidationProblem> {
         self.problems_within_budget(&mut ValidationBudget::per_call())
     }
 
-    /// The same for one of several in a call. A schema is not compiled if that would be too much.
+    /// Like [`problems`](Self::problems), for one of several types in a call. Schemas are only compiled
+    /// within the budget.
     pub(crate) fn problems_within_budget(&self, budget: &mut ValidationBudget) -> Vec<ValidationProblem> {
         let mut problems = self.definition_problems();
         if !problems.is_empty() {
@@ -45,13 +44,13 @@ impl CustomBlockType {
         if !budget.spend(compile_cost(&self.schema)) {
             problems.extend(budget.report_exhausted("/schema"));
         } else if let Err(message) = SchemaValidator::new(&self.schema, false) {
-            let message = format!("is not a usable JSON Schema: {message}; mend it");
+            let message = format!("is not a valid JSON Schema: {message}; fix it");
             problems.push(ValidationProblem::new("/schema", message));
         }
         problems
     }
 
-    /// What is wrong with it apart from whether its schema can be compiled, which takes time.
+    /// Every problem except for a schema that does not compile, which takes time to find out.
     pub(crate) fn definition_problems(&self) -> Vec<ValidationProblem> {
         let mut problems: Vec<ValidationProblem> =
             naming::check_slug("/name", &self.name).into_iter().collect();
@@ -63,8 +62,7 @@ impl CustomBlockType {
         if let AllowedChildren::Only(names) = &self.children {
             let bad = |name: &String| find_built_in(name).is_none() && naming::check_slug("", name).is_some();
             if names.len() > MAX_CHILD_TYPES || names.iter().any(bad) {
-                let message =
-                    format!("must be at most {MAX_CHILD_TYPES} names of block types; name those that fit");
+                let message = format!("must be at most {MAX_CHILD_TYPES} valid names of block types");
                 problems.push(ValidationProblem::new("/children", message));
             }
         }
@@ -75,10 +73,10 @@ impl CustomBlockType {
         let Value::Object(schema) = &self.schema else {
             return vec![ValidationProblem::new(
                 "/schema",
-                "must be a JSON Schema that is an object; `{}` takes anything",
+                "must be a JSON Schema object; `{}` allows anything",
             )];
         };
-        // Twice as deep as props: every level of them takes two in a schema.
+        // Twice the depth of props, because every level of props takes two levels of schema.
         let problems =
             naming::check_json_with_depth("/schema", schema, MAX_SCHEMA_BYTES, 2 * MAX_PROPS_DEPTH);
         if !problems.is_empty() {
@@ -107,7 +105,7 @@ impl From<&CustomBlockType> for BlockType {
     }
 }
 
-/// What is wrong with the types of a project, by `look`, and with their names together; pointers begin with `/types`.
+/// Problems of all types as reported by `look`, and duplicate names. Pointers start with `/types`.
 pub(crate) fn collect_type_problems(
     types: &[CustomBlockType],
     mut look: impl FnMut(&CustomBlockType) -> Vec<ValidationProblem>,
@@ -117,7 +115,7 @@ pub(crate) fn collect_type_problems(
     for (at, own) in types.iter().enumerate() {
         let mut told = look(own);
         if !seen.insert(&own.name) {
-            told.push(ValidationProblem::new("/name", "occurs twice; choose another"));
+            told.push(ValidationProblem::new("/name", "is not unique; choose another"));
         }
         problems.extend(
             told.into_iter()
@@ -127,21 +125,19 @@ pub(crate) fn collect_type_problems(
     problems
 }
 
-/// Says that a schema would cost too much to be compiled or used.
+/// Rejects schemas that are too expensive to compile or use.
 fn check_schema_size(schema: &Value) -> Option<String> {
     let (found, patterns) = (count_values(schema), collect_patterns(schema).len());
     if found > MAX_SCHEMA_VALUES {
-        return Some(format!("has {found} values in it and may have {MAX_SCHEMA_VALUES}; make it smaller"));
+        return Some(format!("has {found} values, but the limit is {MAX_SCHEMA_VALUES}; make it smaller"));
     }
     (patterns > MAX_SCHEMA_PATTERNS).then(|| {
-        format!(
-            "has {patterns} patterns and may have {MAX_SCHEMA_PATTERNS}; put them together or leave some out"
-        )
+        format!("has {patterns} patterns, but the limit is {MAX_SCHEMA_PATTERNS}; combine or remove some")
     })
 }
 
-/// Says which word of a schema is not taken: those that lead elsewhere, and those that judge the same again and again. A
-/// property of such a name would be refused too; there is no need for one.
+/// Finds forbidden keywords: references, and those that validate the same values repeatedly. Also rejects
+/// properties of these names, which is acceptable.
 fn find_forbidden_keyword(schema: &Value, is_top: bool) -> Option<String> {
     const FORBIDDEN_KEYWORDS: [&str; 9] = [
         "$ref",
@@ -159,11 +155,11 @@ fn find_forbidden_keyword(schema: &Value, is_top: bool) -> Option<String> {
         Value::Object(map) => map.iter().find_map(|(name, value)| {
             if is_top && name == "$schema" {
                 let said = value.as_str().map(|said| said.trim_end_matches('#'));
-                let message = format!("must be JSON Schema 2020-12: leave `$schema` out, or say {DIALECT}");
+                let message = format!("must be JSON Schema 2020-12: omit `$schema` or set it to {DIALECT}");
                 return (said != Some(DIALECT)).then_some(message);
             }
             if FORBIDDEN_KEYWORDS.contains(&name.as_str()) {
-                return Some(format!("must not use `{name}`; write out what is meant"));
+                return Some(format!("must not use `{name}`; inline the schema instead"));
             }
             find_forbidden_keyword(value, false)
         }),

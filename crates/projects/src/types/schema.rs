@@ -1,4 +1,4 @@
-//! Schemas that judge props, and what they say in words.
+//! Validation of props by schemas, and messages for the errors.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
@@ -9,29 +9,28 @@ use crate::error::ValidationProblem;
 use crate::limits::MAX_PROBLEMS;
 use crate::links;
 
-/// The most bytes that a compiled pattern may take.
+/// Maximum memory of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 1 << 16;
 
-/// Up to so many steps every mistake is told. Each takes memory until all are found.
+/// Up to this cost every error is reported. Each one uses memory until all are found.
 const MAX_FULL_REPORT_STEPS: u64 = 30_000;
 
-/// How many times more steps it takes to find all mistakes than to find out whether there are any.
+/// Cost of finding all errors, relative to finding out whether there are any.
 const FULL_REPORT_COST_FACTOR: u64 = 300;
 
-/// A schema that judges props.
+/// A compiled schema.
 pub(super) struct SchemaValidator {
     validator: Validator,
-    /// Nothing if the schema is ours: that asks little of each value of props, of which there are only so many.
+    /// `None` for built-in schemas: they are cheap per value, and the number of values is limited.
     cost: Option<SchemaCost>,
 }
 
 impl SchemaValidator {
-    /// What is told of one that cannot be used.
+    /// Compiles a schema, or returns why it is invalid.
     pub(super) fn new(schema: &Value, is_ours: bool) -> Result<Self, String> {
         Ok(Self { validator: compile(schema)?, cost: (!is_ours).then(|| SchemaCost::new(schema)) })
     }
 
-    /// Everything that is wrong with props.
     pub(super) fn problems(
         &self,
         props: &Map<String, Value>,
@@ -46,8 +45,7 @@ impl SchemaValidator {
             return Vec::new();
         }
         if steps > MAX_FULL_REPORT_STEPS || !budget.spend(steps * FULL_REPORT_COST_FACTOR) {
-            let message =
-                "does not fit the schema of its type, and is too large to tell where; try parts of it";
+            let message = "does not match the schema of its type, and is too large to locate the error; try smaller parts";
             return vec![ValidationProblem::new("", message)];
         }
         let told = self.validator.iter_errors(&props).take(MAX_PROBLEMS + 1);
@@ -59,7 +57,7 @@ impl SchemaValidator {
     }
 }
 
-/// How many values there are in JSON, all levels together.
+/// Number of values at all levels.
 pub(super) fn count_values(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(count_values).sum(),
@@ -76,7 +74,7 @@ fn compile(schema: &Value) -> Result<Validator, String> {
         .with_format("image", links::is_media_source)
         .with_format("embed", links::is_embeddable)
         .with_format("page-path", links::is_page_path)
-        // Checking one takes the square of its length, and the steps of a call are counted by length.
+        // Checking a regex takes quadratic time, which the linear cost model does not cover.
         .with_format("regex", |_: &str| true)
         .with_format("line", |text: &str| !text.chars().any(char::is_control))
         .with_pattern_options(
@@ -89,11 +87,13 @@ fn compile(schema: &Value) -> Result<Validator, String> {
 fn describe_error(error: &ValidationError<'_>) -> String {
     match error.kind() {
         ValidationErrorKind::Format { format } => match format.as_str() {
-            "link" => "must be an address: http, https, mailto, tel, relative, or asset:<id>".to_owned(),
-            "image" => "must be an address of a file: http, https, relative, or asset:<id>".to_owned(),
-            "embed" => format!("must be an https address at one of {}", links::EMBED_HOSTS.join(", ")),
+            "link" => "must be a URL: http, https, mailto, tel, relative, or asset:<id>".to_owned(),
+            "image" => "must be the URL of a file: http, https, relative, or asset:<id>".to_owned(),
+            "embed" => {
+                format!("must be an https URL on one of these hosts: {}", links::EMBED_HOSTS.join(", "))
+            }
             "page-path" => "must be a path such as / or /about-us, of a-z, 0-9, -, _ and /".to_owned(),
-            "line" => "must be one line without control characters".to_owned(),
+            "line" => "must be a single line without control characters".to_owned(),
             other => format!("must be a valid {other}"),
         },
         ValidationErrorKind::Enum { options } => truncate(&format!("must be one of {options}")),

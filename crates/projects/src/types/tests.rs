@@ -16,7 +16,7 @@ fn custom_type(name: &str, schema: Value) -> CustomBlockType {
     }
 }
 
-/// What is wrong with props, for a call that judges nothing else.
+/// Problems of props, with the whole budget of a call.
 fn problems(kind: &BlockType, value: &Value) -> Vec<ValidationProblem> {
     kind.problems(&props(value), &mut ValidationBudget::per_call())
 }
@@ -61,7 +61,7 @@ fn every_problem_with_props_is_reported() {
             "links",
             json!({ "links": [{ "label": "a", "href": "javascript:alert(1)" }, { "href": "/" }] }),
             &[
-                "/links/0/href: must be an address: http, https, mailto, tel, relative, or asset:<id>",
+                "/links/0/href: must be a URL: http, https, mailto, tel, relative, or asset:<id>",
                 "/links/1: must have the member \"label\"",
             ],
         ),
@@ -167,13 +167,16 @@ fn custom_types_are_validated() {
         let paths: Vec<_> = bad.problems().into_iter().map(|problem| problem.path).collect();
         assert_eq!(paths, [path], "{bad:?}");
     }
-    // One that cannot be used any more is there, and says so.
+    // A type that is no longer valid still exists and reports the problem.
     let types = BlockTypes::with_custom(&[
         custom_type("a", json!({ "type": "objekt" })),
         custom_type("text", json!({})),
     ]);
     let told = problems(types.get("a").unwrap(), &json!({}));
-    assert!(told[0].message.starts_with("cannot be judged: the type has no usable schema"), "{told:?}");
+    assert!(
+        told[0].message.starts_with("cannot be validated: the schema of its type is invalid"),
+        "{told:?}"
+    );
     assert!(types.get("text").unwrap().is_built_in && types.all().count() == BUILT_IN_TYPES.len() + 1);
     let twice = collect_type_problems(
         &[custom_type("b", json!({})), custom_type("b", json!(1))],
@@ -185,7 +188,7 @@ fn custom_types_are_validated() {
     );
 }
 
-/// What is too much is told without looking closer.
+/// Excessive input is rejected without a full validation.
 #[test]
 fn large_props_respect_the_validation_budget() {
     let too_much = ValidationBudget::per_call().report_exhausted("").remove(0).message;
@@ -202,7 +205,7 @@ fn large_props_respect_the_validation_budget() {
             of_items(json!({ "anyOf": choices })),
             json!("x"),
             5_000,
-            "does not fit the schema of its type, and is too large to tell where; try parts of it",
+            "does not match the schema of its type, and is too large to locate the error; try smaller parts",
         ),
         (of_items(json!({ "anyOf": choices })), json!("x"), 2, "/a/0 /a/1"),
         (all_of(json!({ "multipleOf": 0.3 }), 230), json!(3e300), 9_000, too_much),
@@ -228,7 +231,7 @@ fn large_props_respect_the_validation_budget() {
     assert_eq!(problems(find_built_in("table").unwrap(), &table).len(), MAX_PROBLEMS + 1);
 }
 
-/// However many blocks a call judges, and of however many types.
+/// For any number of blocks and types in a call.
 #[test]
 fn validation_budget_is_per_call() {
     let choices: Vec<Value> = (0..200).map(|n| json!({ "const": n })).collect();
@@ -249,10 +252,10 @@ fn validation_budget_is_per_call() {
         let told: Vec<_> = told.collect();
         assert_eq!(told.is_empty(), fits, "{count} {told:?}");
     }
-    // Where mistakes are is told for as long as something is left for that. That there are some is always told.
+    // Errors are located as long as the budget allows. That there are errors is always reported.
     let mut left = ValidationBudget::per_call();
     let mut tell = || one.get("a").unwrap().problems(&props(&json!({ "a": ["x", "y"] })), &mut left);
     let (first, last) = (tell().len(), (0..200).map(|_| tell()).last().unwrap());
     assert_eq!((first, last.len()), (2, 1));
-    assert!(last[0].message.ends_with("too large to tell where; try parts of it"), "{last:?}");
+    assert!(last[0].message.ends_with("too large to locate the error; try smaller parts"), "{last:?}");
 }

@@ -1,4 +1,4 @@
-//! What differs between two contents.
+//! Differences between two contents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,77 +9,63 @@ use crate::blocks::Block;
 use crate::content::ProjectContent;
 use crate::ids::BlockId;
 
-/// What differs between two contents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContentDiff {
-    /// What the project says of itself.
     pub fields: Vec<FieldChange>,
-    /// Its own block types.
+    /// Custom block types.
     pub types: NameChanges,
-    /// Blocks that are new, in the order of reading.
+    /// In reading order.
     pub added: Vec<Block>,
-    /// Blocks that are gone, in the order of reading.
+    /// In reading order.
     pub removed: Vec<Block>,
-    /// Blocks with other props, or of another type.
+    /// Blocks with different props or another type.
     pub changed: Vec<BlockChange>,
-    /// Blocks at another place: in another block, or elsewhere among the same siblings. As few as explain the order.
+    /// Blocks with another parent, or reordered among the same siblings. The smallest set that explains the
+    /// order.
     pub moved: Vec<BlockMove>,
-    /// Design tokens.
     pub tokens: design_tokens::TokenDiff,
-    /// Assets, by id. Changed: another content, type, name or text.
+    /// By id. Changed if the content, type, name or alternative text differs.
     pub assets: NameChanges,
 }
 
 impl ContentDiff {
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A field that says something else.
+/// A field with another value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldChange {
-    /// Which one.
     pub field: &'static str,
-    /// What it said.
     pub before: Value,
-    /// What it says.
     pub after: Value,
 }
 
-/// What came, went and changed, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameChanges {
-    /// What is new.
     pub added: Vec<String>,
-    /// What is gone.
     pub removed: Vec<String>,
-    /// What is not what it was.
     pub changed: Vec<String>,
 }
 
-/// A block with other props.
+/// A block with different props or another type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockChange {
-    /// What it was.
     pub before: Block,
-    /// What it is.
     pub after: Block,
 }
 
-/// A block at another place.
+/// A block at another position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockMove {
-    /// Which one.
     pub id: BlockId,
-    /// What it was inside of.
+    /// The old parent.
     pub from: Option<BlockId>,
-    /// What it is inside of.
+    /// The new parent.
     pub to: Option<BlockId>,
 }
 
-/// What differs between two contents, from `old` to `new`.
 pub fn diff_content(old: &ProjectContent, new: &ProjectContent) -> ContentDiff {
     let before: BTreeMap<&BlockId, &Block> = old.blocks.iter().map(|block| (&block.id, block)).collect();
     let after: BTreeMap<&BlockId, &Block> = new.blocks.iter().map(|block| (&block.id, block)).collect();
@@ -112,7 +98,7 @@ pub fn diff_content(old: &ProjectContent, new: &ProjectContent) -> ContentDiff {
     found
 }
 
-/// What counts of an asset: not when it was put there.
+/// The compared parts of an asset. The creation time does not count.
 fn comparable_asset(asset: &Asset) -> (String, impl PartialEq) {
     (asset.id.to_string(), (&asset.digest, asset.content_type, &asset.name, &asset.alt))
 }
@@ -149,7 +135,7 @@ fn diff_names<T: PartialEq>(
     names
 }
 
-/// Blocks that stayed in their parent and stand elsewhere among those that stayed too.
+/// Blocks that kept their parent but moved relative to the other blocks that kept it.
 fn reordered_blocks<'a>(old: &'a [Block], after: &BTreeMap<&BlockId, &Block>) -> BTreeSet<&'a BlockId> {
     let mut stayed: BTreeMap<Option<&BlockId>, Vec<(&BlockId, &Block)>> = BTreeMap::new();
     for block in old {
@@ -167,9 +153,9 @@ fn reordered_blocks<'a>(old: &'a [Block], after: &BTreeMap<&BlockId, &Block>) ->
     found
 }
 
-/// Which items belong to a longest rising part of a list: these can be said to have stayed where they were.
+/// Marks the items of a longest increasing subsequence. These are considered not moved.
 fn longest_increasing_subsequence<T: Ord>(items: &[T]) -> Vec<bool> {
-    // For every length, the item with the least value that a rising part of that length can end in.
+    // For every length, the smallest item that an increasing subsequence of that length can end with.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; items.len()];
     for (at, item) in items.iter().enumerate() {

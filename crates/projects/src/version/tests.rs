@@ -89,7 +89,7 @@ fn block_changes_are_detected() {
         ("p - a0 Home; a p a0 A; b p a1 B; c p a2 C; d p a3 D; e p a4 E", ">e"),
         ("p - a0 Home; b p a1 B; c p a2 C; d p a3 D; e d a0 E; a p a4 A", ">a"),
         ("p - a0 Home; d p Zz D; e d a0 E; a p a0 A; b p a1 B; c p a2 C", ">d"),
-        // Other keys in the same order are no move.
+        // Different keys in the same order are not a move.
         ("p - a0 Home; a p a5 A; b p a6 B; c p b00 C; d p b01 D; e d a3 E", ""),
         ("p - a0 Home; b p a0 X; a p a1 A; d p a3 D; e d a0 E", "-c ~b >a"),
     ] {
@@ -187,7 +187,7 @@ fn invalid_version_is_not_restored() {
     }
 }
 
-/// As many blocks as a project may have, of types that are built in and of one that somebody wrote as people do.
+/// As many blocks as a project may have, of built-in types and of a realistic custom type.
 #[test]
 fn project_at_the_limits_is_published() {
     let own = CustomBlockType {
@@ -228,7 +228,7 @@ fn project_at_the_limits_is_published() {
     }
 }
 
-/// Whatever somebody writes into types and blocks, judging them has an end, and it is told once.
+/// Validation terminates for any types and blocks, and exhaustion is reported once.
 #[test]
 fn exhausted_validation_budget_is_one_problem() {
     let mut costly = content("p - a0 Home");
@@ -271,9 +271,7 @@ fn invalid_draft_is_not_published() {
     odd.blocks[1].props = json!({ "src": "asset:gone" }).as_object().unwrap().clone();
     odd.fields.name = String::new();
     let told: Vec<_> = odd.problems().iter().map(ToString::to_string).collect();
-    let expected = [
-        "/name: is empty; give it a text",
-        "block `a` at /props/src: there is no asset `gone`; upload it first",
-    ];
+    let expected =
+        ["/name: must not be empty", "block `a` at /props/src: asset `gone` not found; upload it first"];
     assert_eq!(told, expected);
 }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// One line that says what a message was taken for.
+/// One line that describes the decoded message.
 fn summary(incoming: &Incoming) -> String {
     match incoming {
         Incoming::One(one) => summarize_message(one),
@@ -111,12 +111,12 @@ fn envelope_messages_are_decoded() {
 fn batches_are_decoded_within_limits() {
     check(
         r#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","method":"b"},3]"#,
-        "batch [request 1 a | notification b | ? - refused: a message is a JSON object, not a number]",
+        "batch [request 1 a | notification b | ? - refused: a message must be a JSON object, not a number]",
     );
-    check("[]", "? - refused: a batch needs at least one message");
+    check("[]", "? - refused: a batch must contain at least one message");
     check(
         &format!("[{}0]", "0,".repeat(50)),
-        "? - refused: a batch takes at most 50 messages, this one has 51",
+        "? - refused: a batch may contain at most 50 messages, this one has 51",
     );
 }
 
@@ -125,10 +125,10 @@ fn invalid_json_is_rejected() {
     check("{not json", "? - refused: key must be a string at position 2");
     check("{\n\"a\": }", "? - refused: expected value at position 8");
     check(r#"{"a":1}{"b":2}"#, "? - refused: trailing characters at position 8");
-    check("7", "? - refused: a message is a JSON object, not a number");
-    check(r#"{"a":1,"a":2}"#, "? - refused: the key `a` stands twice in one object");
+    check("7", "? - refused: a message must be a JSON object, not a number");
+    check(r#"{"a":1,"a":2}"#, "? - refused: duplicate key `a` in an object");
     let long = format!("\"{}\"", "x".repeat(Limits::default().bytes));
-    check(&long, "? - refused: the message is longer than 4194304 bytes; it was skipped");
+    check(&long, "? - refused: the message exceeds 4194304 bytes and was skipped");
 }
 
 #[test]
@@ -161,7 +161,7 @@ proptest! {
         decode(&bytes, &Limits::default());
     }
 
-    /// What we accept is what serde_json accepts: the scan refuses no ordinary JSON.
+    /// The scan accepts everything that serde_json accepts.
     #[test]
     fn valid_json_is_never_a_syntax_error(value in arbitrary_json()) {
         let incoming = decode(value.to_string().as_bytes(), &Limits::default());

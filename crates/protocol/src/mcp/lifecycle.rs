@@ -5,12 +5,10 @@ use serde_json::{Map, Value, json};
 
 use crate::Revision;
 
-/// Who somebody is.
+/// Name and version of a client or server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Implementation {
-    /// The program's name.
     pub name: String,
-    /// Its version.
     pub version: String,
 }
 
@@ -18,15 +16,13 @@ pub struct Implementation {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeParams {
-    /// The revision that the client would like to speak.
+    /// The revision that the client requests.
     pub protocol_version: String,
-    /// What the client can do.
     pub capabilities: ClientCapabilities,
-    /// Who the client is.
     pub client_info: Implementation,
 }
 
-/// What a client can do, as far as the server cares.
+/// The client capabilities that the server uses.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct ClientCapabilities {
     elicitation: Option<Map<String, Value>>,
@@ -35,19 +31,19 @@ pub struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
-    /// The client can show a form. An empty `elicitation` object means forms, since there was nothing else at first.
+    /// An empty `elicitation` object means forms: the first revision with elicitation had nothing else.
     pub fn has_forms(&self) -> bool {
         self.elicitation.as_ref().is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
     }
 }
 
 impl ClientCapabilities {
-    /// The client can ask a model for the server.
+    /// The client can run model requests for the server.
     pub fn has_sampling(&self) -> bool {
         self.sampling.is_some()
     }
 
-    /// The client can say which folders it is about.
+    /// The client can list its open folders.
     pub fn has_roots(&self) -> bool {
         self.roots.is_some()
     }
@@ -57,13 +53,11 @@ impl ClientCapabilities {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult<'a> {
-    /// The revision that will be spoken.
+    /// The negotiated revision.
     pub protocol_version: Revision,
-    /// What the server can do.
     pub capabilities: ServerCapabilities,
-    /// Who the server is.
     pub server_info: &'a Implementation,
-    /// What a model should know before it uses the tools.
+    /// Guidance for the model on how to use the tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<&'a str>,
 }
@@ -72,15 +66,12 @@ pub struct InitializeResult<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiscoverResult<'a> {
-    /// Every revision that is spoken here.
     pub supported_versions: [Revision; Revision::ALL.len()],
-    /// What the server can do.
     pub capabilities: ServerCapabilities,
-    /// What a model should know before it uses the tools.
+    /// Guidance for the model on how to use the tools.
     pub instructions: &'a str,
 }
 
-/// What the server can do.
 #[derive(Serialize)]
 pub struct ServerCapabilities {
     tools: ListChangedCapability,
@@ -100,7 +91,6 @@ pub struct ServerCapabilities {
 /// The name of MCP Flow among the extensions of 2026-07-28.
 const FLOW_EXTENSION: &str = "dev.fluxway/mcp-flow";
 
-/// Whether changes of a list are announced.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListChangedCapability {
@@ -108,7 +98,6 @@ struct ListChangedCapability {
     list_changed: bool,
 }
 
-/// The same, and whether a client may watch a single one.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ResourcesCapability {
@@ -122,7 +111,7 @@ struct ResourcesCapability {
 struct EmptyCapability {}
 
 impl ServerCapabilities {
-    /// Everything, as far as the revision has a word for it.
+    /// All capabilities that the revision defines.
     pub fn for_revision(revision: Revision) -> Self {
         Self {
             tools: ListChangedCapability { list_changed: true },
@@ -135,7 +124,7 @@ impl ServerCapabilities {
         }
     }
 
-    /// Announces MCP Flow, in the place where clients of this revision look for it.
+    /// Announces MCP Flow where clients of this revision look for it.
     #[must_use]
     pub fn with_flow(mut self, features: Value, revision: Revision) -> Self {
         if revision.is_stateless() {
@@ -146,7 +135,8 @@ impl ServerCapabilities {
         self
     }
 
-    /// What the CODEFLUSS document announces: tools and resources over plain POST, which carries no news.
+    /// The capabilities in the CODEFLUSS document: tools and resources over plain POST, without
+    /// notifications.
     pub fn codefluss() -> Self {
         Self {
             tools: ListChangedCapability { list_changed: false },

@@ -1,4 +1,4 @@
-//! `_meta`: what travels with any request or result.
+//! `_meta` of requests and results.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -7,7 +7,6 @@ use super::{ClientCapabilities, Implementation};
 
 /// Reserved names inside `_meta`.
 pub mod keys {
-    #![expect(missing_docs, reason = "the names are the specification's own")]
     pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
     pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
     pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
@@ -17,25 +16,24 @@ pub mod keys {
 /// The `_meta` of a request.
 #[derive(Debug, Default)]
 pub struct RequestMeta {
-    /// Where progress is wanted, the token to send it under.
+    /// The token for progress notifications, if the client wants them.
     pub progress_token: Option<Value>,
-    /// Set where the request carries its own version (2026-07-28 and later).
+    /// Set if the request carries its version (2026-07-28 and later).
     pub stateless: Option<StatelessMeta>,
 }
 
-/// What a stateless request says about its sender.
+/// What a stateless request declares about itself and its sender.
 #[derive(Debug)]
 pub struct StatelessMeta {
-    /// The version it is written in, if it says so.
     pub version: Option<String>,
-    /// What its sender can do, if it says so.
     pub capabilities: Option<ClientCapabilities>,
-    /// The least important log message it wants, if any.
+    /// The minimum level of log messages to send; `None` for no log messages.
     pub log_level: Option<LogLevel>,
 }
 
 impl RequestMeta {
-    /// Reads `_meta` out of `params`. The error names the member that cannot be read; nothing, if it is all of it.
+    /// Reads `_meta` from `params`. The error is the name of the invalid member, or empty if `_meta` itself
+    /// is invalid.
     pub fn from_params(params: &Map<String, Value>) -> Result<Self, &'static str> {
         let meta = match params.get("_meta") {
             None => return Ok(Self::default()),
@@ -70,7 +68,7 @@ fn read_member<T: for<'de> Deserialize<'de>>(
     meta.get(key).map(T::deserialize).transpose().map_err(|_| key)
 }
 
-/// A result with what 2026-07-28 wants on each.
+/// A result with the members that 2026-07-28 requires on every result.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StampedResult<'a, R> {
@@ -97,17 +95,16 @@ struct ResultMeta<'a> {
 }
 
 impl<'a, R: Serialize> StampedResult<'a, R> {
-    /// A complete result.
     pub fn complete(result: &'a R, server_info: &'a Implementation) -> Self {
         Self { result, result_type: "complete", cache: None, meta: ResultMeta { server_info } }
     }
 
-    /// A result that is not complete: the client has to send more.
+    /// An incomplete result: the client has to provide more input.
     pub fn input_required(result: &'a R, server_info: &'a Implementation) -> Self {
         Self { result_type: "input_required", ..Self::complete(result, server_info) }
     }
 
-    /// Says for how long the client may keep it, for itself only.
+    /// Allows the client to cache the result for this long, for itself only.
     #[must_use]
     pub fn with_cache_ttl(mut self, ttl_ms: u64) -> Self {
         self.cache = Some(CacheHint { ttl_ms, cache_scope: "private" });
@@ -115,10 +112,9 @@ impl<'a, R: Serialize> StampedResult<'a, R> {
     }
 }
 
-/// Syslog severities, least important first.
+/// Syslog severities, least severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names are the specification's own")]
 pub enum LogLevel {
     Debug,
     Info,
@@ -133,11 +129,9 @@ pub enum LogLevel {
 /// Parameters of `notifications/message`.
 #[derive(Serialize)]
 pub struct LogParams<'a> {
-    /// How important it is.
     pub level: LogLevel,
-    /// Which part of the server speaks.
+    /// The part of the server that logs.
     pub logger: &'a str,
-    /// What it says.
     pub data: &'a str,
 }
 
@@ -145,14 +139,10 @@ pub struct LogParams<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProgressParams<'a> {
-    /// The token of the request.
     pub progress_token: &'a Value,
-    /// How far it is.
     pub progress: u32,
-    /// How far it has to go.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u32>,
-    /// What is being done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<&'a str>,
 }

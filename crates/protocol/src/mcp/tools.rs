@@ -10,36 +10,29 @@ use crate::Revision;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolList<'a> {
-    /// One page of tools.
     pub tools: Vec<ToolDescriptor<'a>>,
-    /// Where the next page begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// A tool as the client sees it.
+/// A tool as listed for clients.
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolDescriptor<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Its name for people.
+    /// Display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<&'a str>,
-    /// What the model reads.
     pub description: &'a str,
-    /// What it takes.
     pub input_schema: &'a Value,
-    /// What it gives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<&'a Value>,
-    /// Hints about what it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
 }
 
 impl ToolDescriptor<'_> {
-    /// Takes away what the revision does not know.
+    /// Removes members that the revision does not define.
     #[must_use]
     pub fn for_revision(mut self, revision: Revision) -> Self {
         self.title = self.title.filter(|_| revision.has_titles());
@@ -49,19 +42,19 @@ impl ToolDescriptor<'_> {
     }
 }
 
-/// Hints about what a tool does. All four are always said: the defaults of the specification surprise.
+/// Hints about the effects of a tool. They are sent explicitly, because the defaults of the specification are
+/// surprising: a tool without hints counts as destructive.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnnotations {
-    /// It changes nothing.
     pub read_only_hint: bool,
-    /// It may overwrite or delete. Says nothing about what changes nothing.
+    /// The tool may overwrite or delete. Only meaningful for tools that are not read-only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    /// Twice is the same as once. The same holds.
+    /// Repeating the call has no further effect. Only meaningful for tools that are not read-only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    /// It reaches out of its own world.
+    /// The tool interacts with external systems.
     pub open_world_hint: bool,
 }
 
@@ -69,15 +62,14 @@ pub struct ToolAnnotations {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallToolParams {
-    /// The tool.
     pub name: String,
-    /// Its arguments; none is the same as an empty object.
+    /// Absent means an empty object.
     #[serde(default)]
     pub arguments: Option<Map<String, Value>>,
-    /// What `input_required` gave the client to keep.
+    /// The state from a previous `input_required` result.
     #[serde(default)]
     pub request_state: Option<String>,
-    /// The answers to what `input_required` asked.
+    /// The answers to the questions of a previous `input_required` result.
     #[serde(default)]
     pub input_responses: Option<Map<String, Value>>,
 }
@@ -86,29 +78,23 @@ pub struct CallToolParams {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallToolResult<'a> {
-    /// What the model reads.
     pub content: [ContentBlock<'a>; 1],
-    /// The same for programs.
+    /// The same content, machine-readable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<&'a RawValue>,
-    /// Whether it failed; absent where that is the same as no.
+    /// Absent on success.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
 }
 
-/// A piece of content. Texts are all that these tools produce.
+/// A content block. These tools only produce text.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum ContentBlock<'a> {
-    /// Text.
-    Text {
-        /// The text.
-        text: &'a str,
-    },
+    Text { text: &'a str },
 }
 
 impl<'a> CallToolResult<'a> {
-    /// A success.
     pub fn success(text: &'a str, structured: &'a RawValue, revision: Revision) -> Self {
         Self {
             content: [ContentBlock::Text { text }],
@@ -117,7 +103,8 @@ impl<'a> CallToolResult<'a> {
         }
     }
 
-    /// A failure that the model should read. It has no structured content, which would have to fit the schema.
+    /// An error for the model to read. It has no structured content, because that would have to match the
+    /// output schema.
     pub fn failure(text: &'a str) -> Self {
         Self { content: [ContentBlock::Text { text }], structured_content: None, is_error: Some(true) }
     }

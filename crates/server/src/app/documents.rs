@@ -1,4 +1,4 @@
-//! The documents that are searched: those that are part of the program, and those that somebody has indexed.
+//! The documents that `faq` searches: those in the binary, and indexes of the user.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -23,7 +23,7 @@ impl Default for DocumentSettings {
     }
 }
 
-/// The documents, opened when somebody first asks for them.
+/// The documents, opened on first use.
 pub(crate) struct DocumentIndexes {
     settings: DocumentSettings,
     opened: OnceLock<OpenedIndexes>,

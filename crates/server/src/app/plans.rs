@@ -80,7 +80,7 @@ pub(crate) struct PlanStore<'a> {
 }
 
 impl<'a> PlanStore<'a> {
-    /// Those of whoever calls. The store is opened if it is not yet.
+    /// The plans of the caller. Opens the store if it is not open yet.
     pub(crate) async fn open(call: &'a ToolContext) -> Result<Self, RequestError> {
         Ok(Self { call, sessions: call.app.sessions().await? })
     }
@@ -99,8 +99,8 @@ impl<'a> PlanStore<'a> {
         self.sessions.documents(owner, self.call.entropy.as_ref())
     }
 
-    /// Keeps a plan for this root; says until when. One without edits is not kept, and one that cannot be kept is still a
-    /// plan that can be passed as a whole.
+    /// Keeps a plan for this root; says until when. One without edits is not kept, and one that cannot be
+    /// kept is still a plan that can be passed as a whole.
     pub(crate) async fn store(&self, plan: &EditPlan, root: &str) -> Option<Timestamp> {
         if plan.edits.is_empty() {
             return None;
@@ -182,8 +182,8 @@ const URI_PREFIX: &str = "fluxway://plans/";
 /// The tool whose plans are resources: a caller who may not use it may not read them either.
 pub(crate) const REQUIRED_TOOL: &str = "propose_edit_plan";
 
-/// A plan as a resource: what its reader may see of it; and the diffs that tools withhold because a changed line holds a
-/// secret, since a plan that is to be applied must be seen by the one who decides.
+/// A plan as a resource: what its reader may see of it; and the diffs that tools withhold because a changed
+/// line holds a secret, since a plan that is to be applied must be seen by the one who decides.
 pub(crate) async fn read(ctx: &RequestContext, uri: &str) -> Result<Option<String>, RequestError> {
     let Some(id) = uri.strip_prefix(URI_PREFIX).filter(|_| is_served(ctx)) else { return Ok(None) };
     let Some(StoredPlan { plan, root }) = PlanStore::open(&ctx.call).await?.find(id).await? else {

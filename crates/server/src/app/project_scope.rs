@@ -93,7 +93,7 @@ pub(crate) struct ProjectScope {
 }
 
 impl ProjectScope {
-    /// The desk of whoever makes this call.
+    /// The scope of the caller.
     pub(crate) async fn for_call(call: &ToolContext) -> Result<Self, RequestError> {
         Ok(Self {
             store: call.projects.store().await?,
@@ -106,8 +106,8 @@ impl ProjectScope {
         })
     }
 
-    /// Does `work` on another thread, as soon as there is a place: all tokens or all blocks of a project are a matter of
-    /// milliseconds, for which nobody else should have to wait.
+    /// Does `work` on another thread, as soon as there is a place: all tokens or all blocks of a project are
+    /// a matter of milliseconds, which should not block other callers.
     pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, RequestError> + Send + 'static,
@@ -124,7 +124,8 @@ impl ProjectScope {
         &self.store
     }
 
-    /// The id of a project that the caller may see. One that they may not is as absent as one that is not there.
+    /// The id of a project that the caller may see. One that they may not is as absent as one that is not
+    /// there.
     pub(crate) fn resolve_project_id(&self, id: &str) -> Result<ProjectId, RequestError> {
         match &self.bound_project {
             Some(only) if only != id => Err(ProjectRejection::not_found(EntityKind::Project, id).into()),
@@ -174,7 +175,7 @@ impl ProjectScope {
             return;
         }
         let whose = ChangedProject { tenant: self.account.as_str().into(), project: project.as_str().into() };
-        // Nobody may be listening.
+        // There may be no listeners.
         let _ = self.changes.send(ChangeEvent::Project { project: whose, change: changed });
     }
 }

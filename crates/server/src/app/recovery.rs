@@ -10,8 +10,8 @@ use crate::App;
 use crate::app::plans::PlanAuthor;
 
 impl App {
-    /// Puts back plans that were left half done in the allowed folders. Where nothing was, no database is opened. What cannot
-    /// be put right now is logged, and tried again by the next call that works there.
+    /// Puts back plans that were left half done in the allowed folders. Where nothing was, no database is
+    /// opened. What cannot be put right now is logged, and tried again by the next call that works there.
     pub async fn recover_interrupted_plans(&self) {
         let roots = Roots::new(Arc::clone(&self.roots));
         // What cannot be read is not known to be in order, and is logged below.

@@ -11,14 +11,14 @@ use tokio::sync::oneshot;
 
 use crate::Outbox;
 
-/// Questions that may be open at once. Fewer than the calls that may run, so that waiting for a client never keeps
-/// every place taken and the client's own answers can always be reached.
+/// Questions that may be open at once. Fewer than the calls that may run, so that waiting for a client never
+/// keeps every place taken and the client's own answers can always be reached.
 const MAX_PENDING_REQUESTS: usize = 32;
 
 /// Who waits for the answer to which question.
 type PendingRequests = HashMap<u64, oneshot::Sender<Result<Value, Value>>>;
 
-/// The client, as somebody who can be asked.
+/// The client as the recipient of requests.
 pub(crate) struct ClientPeer {
     next_id: AtomicU64,
     /// `None` once the client is gone.
@@ -28,7 +28,7 @@ pub(crate) struct ClientPeer {
 /// Why a request got no result.
 #[derive(Debug)]
 pub(crate) enum ClientRequestError {
-    /// Nobody is there to answer, or too many questions are open.
+    /// The client is gone, or too many questions are open.
     Unreachable,
     /// The client answered with an error.
     ErrorResponse,
@@ -39,8 +39,8 @@ impl ClientPeer {
         Self { next_id: AtomicU64::new(1), pending: Mutex::new(Some(HashMap::new())) }
     }
 
-    /// Asks the client through this outbox, and waits for its answer. Dropping this future tells the client to forget the
-    /// question.
+    /// Asks the client through this outbox, and waits for its answer. Dropping this future tells the client
+    /// to forget the question.
     pub(crate) async fn request(
         &self,
         outbox: &Arc<dyn Outbox>,
@@ -93,7 +93,7 @@ impl ClientPeer {
         }
     }
 
-    /// Nobody will answer any more.
+    /// No more answers will come.
     pub(crate) fn close(&self) {
         *self.lock() = None;
     }

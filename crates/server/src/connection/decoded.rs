@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use access::Principal;
-use protocol::{Incoming, MalformedMessage, Message, Params};
+use protocol::{Id, Incoming, MalformedMessage, Message, Params};
 
 use crate::error::RequestRejection;
 use crate::rpc::method;
@@ -48,7 +48,7 @@ impl DecodedMessage {
         params.get("_meta").is_some_and(|meta| meta.get(protocol::mcp::keys::PROTOCOL_VERSION).is_some())
     }
 
-    /// It is no message at all, so nobody can say for which way of speaking it was meant.
+    /// Not a message at all, so its dialect is unknown.
     pub fn is_malformed(&self) -> bool {
         matches!(&self.0, Incoming::One(Err(_)))
     }
@@ -59,16 +59,26 @@ pub(crate) fn message_expects_response(message: &Result<Message, MalformedMessag
     matches!(message, Ok(Message::Request(_) | Message::Envelope(_)) | Err(_))
 }
 
+/// The id that the answer to a message carries.
+pub(super) fn message_id(message: &Result<Message, MalformedMessage>) -> Option<Id> {
+    match message {
+        Ok(Message::Request(request)) => Some(request.id.clone()),
+        Ok(Message::Envelope(request)) => request.id.clone(),
+        Ok(_) => None,
+        Err(malformed) => malformed.id.clone(),
+    }
+}
+
 /// Where a message came from, where its answers go, and how much of it may be handled.
 pub struct MessageOrigin {
     /// Where answers go, and what is said on the way to them.
     pub outbox: Arc<dyn Outbox>,
-    /// How many of its messages may be handled, of those that want an answer. The others always are: they are answers
-    /// themselves, or take back what was asked.
+    /// How many of its messages may be handled, of those that want an answer. The others always are: they are
+    /// answers themselves, or take back what was asked.
     pub max_requests: u32,
     /// Why the others may not.
     pub rejection: Option<RequestRejection>,
-    /// Who sent it, if it is not whoever opened the connection: what they may do can have changed.
+    /// The sender, if it differs from the principal that opened the connection: its scope can have changed.
     pub sender: Option<Arc<Principal>>,
     /// What the headers say about it, where they have to go with it.
     pub headers: Option<MirroredHeaders>,

@@ -1,4 +1,5 @@
-//! What HTTP headers say about a message, for whoever stands between and does not read bodies. They must be true.
+//! HTTP headers that repeat parts of a message for proxies that do not read bodies. They must be
+//! true.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

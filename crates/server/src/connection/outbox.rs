@@ -38,14 +38,14 @@ pub trait Outbox: Send + Sync + 'static {
     fn supports_notifications(&self) -> bool {
         true
     }
-    /// Whether somebody listens to what belongs to no request.
+    /// Whether the client listens for messages that belong to no request.
     fn has_listener(&self) -> bool {
         self.supports_notifications()
     }
     /// Closes the stream that the answer would go to, where the client can come back for it.
     fn detach(&self) {}
-    /// Sends a notification. A transport that cannot carry these drops them, as does one whose reader has fallen far
-    /// behind.
+    /// Sends a notification. A transport that cannot carry these drops them, as does one whose reader has
+    /// fallen far behind.
     fn send_notification(&self, message: Vec<u8>);
 }
 
@@ -133,8 +133,8 @@ impl ResponseBatch {
         Arc::new(Self { responses: answers, bytes, pending: AtomicUsize::new(slots), outbox: to })
     }
 
-    /// Fifty small questions can have fifty large answers, which would all be in memory at once. What there is no room for
-    /// takes none: what comes after it may fit.
+    /// Fifty small questions can have fifty large answers, which would all be in memory at once. What there
+    /// is no room for takes none: what comes after it may fit.
     fn try_reserve(&self, bytes: usize) -> bool {
         let grown = |held: usize| held.checked_add(bytes).filter(|grown| *grown <= MAX_RESPONSE_BYTES);
         self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok()

@@ -110,6 +110,6 @@ mod tests {
         assert!(quotas.acquire(&me, QuotaKind::Session).is_ok(), "counted apart");
         drop(permit);
         assert!(quotas.acquire(&me, QuotaKind::Stream).is_ok());
-        assert!(quotas.lock().is_empty(), "nobody is remembered who has nothing");
+        assert!(quotas.lock().is_empty(), "callers without permits are forgotten");
     }
 }

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use protocol::{Id, Incoming, MalformedMessage, Message, encode};
+use protocol::{Incoming, MalformedMessage, Message, encode};
 
-use super::decoded::{DecodedMessage, message_expects_response};
+use super::decoded::{DecodedMessage, message_expects_response, message_id};
 use super::mode::ConnectionMode;
 use super::outbox::EncodedResponse;
 use crate::App;
 use crate::error::{self, ErrorFormat, RequestError, RequestRejection};
+use crate::telemetry::RequestTimer;
 use crate::telemetry::request_span::{Correlation, RequestNumber, RequestSpan};
-use crate::telemetry::{RequestNotes, RequestTimer};
 
 /// The answer to a body that was not read, in the dialect of this mode.
 pub fn render_rejection(mode: ConnectionMode, rejection: RequestRejection) -> EncodedResponse {
     error::render(&rejection.into(), error_format(mode), None)
 }
 
-/// Rejects every message of a body, each under its own id. The status is that of the body as a whole, whatever the
-/// answers in it say. `None`: no message in it wants an answer.
+/// Rejects every message of a body, each under its own id. The status is that of the body as a whole,
+/// whatever the answers in it say. `None`: no message in it wants an answer.
 pub fn reject_all(
     app: &App,
     decoded: DecodedMessage,
@@ -41,8 +41,7 @@ pub fn reject_all(
             correlation.trace_id,
             throttles,
         );
-        RequestTimer::start(app, &request, "unknown", &RequestNotes::default())
-            .finish(Some(rejection.kind()));
+        RequestTimer::record_rejected(app, &request, rejection.kind());
         request.report(&failure);
         error::render(&failure, error_format(mode), request.id())
     };
@@ -60,13 +59,4 @@ pub fn reject_all(
 
 fn error_format(mode: ConnectionMode) -> ErrorFormat {
     ErrorFormat { dialect: mode.default_dialect(), language: mode.language(), is_flow: false }
-}
-
-fn message_id(message: &Result<Message, MalformedMessage>) -> Option<Id> {
-    match message {
-        Ok(Message::Request(request)) => Some(request.id.clone()),
-        Ok(Message::Envelope(request)) => request.id.clone(),
-        Ok(_) => None,
-        Err(malformed) => malformed.id.clone(),
-    }
 }

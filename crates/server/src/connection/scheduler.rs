@@ -1,7 +1,7 @@
 //! The requests of a connection that are under way.
 //!
-//! Most work is done in microseconds and never waits, so it is done on the thread that read the request: no task, no
-//! wake-up, no second thread. What has to wait becomes a task.
+//! Most work is done in microseconds and never waits, so it is done on the thread that read the request: no
+//! task, no wake-up, no second thread. What has to wait becomes a task.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -57,8 +57,8 @@ impl RequestScheduler {
         })
     }
 
-    /// Answers through `responder` with whatever `work` comes to. Takes it as far as it gets without waiting; the rest is
-    /// a task.
+    /// Answers through `responder` with whatever `work` comes to. Takes it as far as it gets without waiting;
+    /// the rest is a task.
     pub(crate) fn run(
         self: &Arc<Self>,
         key: Option<String>,
@@ -96,7 +96,8 @@ impl RequestScheduler {
 
     /// The client no longer wants this answer.
     pub(crate) fn cancel(&self, id: &Value) {
-        // The id was a parameter and has been parsed, so a number may be spelled differently from what was kept.
+        // The id was a parameter and has been parsed, so a number may be spelled differently from what was
+        // kept.
         let same = |key: &str| serde_json::from_str::<Value>(key).is_ok_and(|key| key == *id);
         let running = self.running();
         let spelled_otherwise = || running.iter().find(|(key, _)| same(key)).map(|(_, stop)| stop);
@@ -184,9 +185,9 @@ async fn run_to_response(
         outcome = AssertUnwindSafe(work).catch_unwind() => outcome,
         () = closing.cancelled() => Ok(Err(RequestError::ShuttingDown)),
     };
-    // Whatever the tool left running elsewhere has nobody to talk to any more.
+    // What the tool left running elsewhere can no longer notify the client.
     stop.cancel();
-    // Whoever reads the answer may use the id again at once.
+    // A client may reuse the id as soon as it has the response.
     drop(listing);
     match outcome {
         Ok(Ok(CompletedRequest { response: answer, after_response: afterwards })) => {

@@ -79,7 +79,8 @@ impl McpSession {
         self.with_state(|facts| facts.lifecycle == LifecycleState::Ready)
     }
 
-    /// Whether a request may be served now. `needs_greeting`: only after the handshake, unless it is part of it.
+    /// Whether a request may be served now. `needs_greeting`: only after the handshake, unless it is part of
+    /// it.
     pub(crate) fn admit(&self, method: &str, needs_greeting: bool) -> Result<(), RequestError> {
         let is_initialize = method::is_initialize(method);
         match self.with_state(|facts| facts.lifecycle) {

@@ -13,8 +13,9 @@ use crate::rpc::client_roots::ClientRoots;
 use crate::rpc::interaction::TimeoutWarnings;
 use crate::{App, Outbox};
 
-/// What the requests of one connection share. A request holds this and not the connection itself: handlers can ask the
-/// client and wait for a free place, but cannot feed messages into the connection that they came from.
+/// What the requests of one connection share. A request holds this and not the connection itself: handlers
+/// can ask the client and wait for a free place, but cannot feed messages into the connection that they came
+/// from.
 pub(crate) struct ConnectionState {
     pub(super) app: Arc<App>,
     pub(super) principal: Arc<Principal>,
@@ -33,13 +34,13 @@ impl ConnectionState {
     pub(super) fn new(
         app: Arc<App>,
         principal: Principal,
-        rules: ConnectionMode,
+        mode: ConnectionMode,
         outbox: Arc<dyn Outbox>,
     ) -> Arc<Self> {
         Arc::new(Self {
             app,
             principal: Arc::new(principal),
-            mode: rules,
+            mode,
             outbox,
             session: McpSession::new(),
             client_peer: ClientPeer::new(),

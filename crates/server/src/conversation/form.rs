@@ -21,13 +21,13 @@ pub(super) fn form_message(question: &PendingQuestion) -> String {
     format!("{}{}", problems.concat(), question.question.message)
 }
 
-/// What a question is about, in a line: what stands below is for whoever answers it.
+/// The first line of a question: the details below it are for the user who answers.
 pub(super) fn question_title(question: &Question) -> String {
     question.message.lines().next().unwrap_or_default().to_owned()
 }
 
-/// What an answer is that leaves everything open, if everything may be left open. Whoever turns away from such a question
-/// has not stopped the call.
+/// An answer that leaves every field open, if every field is optional. A user who dismisses
+/// such a question has not stopped the call.
 pub(super) fn empty_answers(question: &Question) -> Option<Answers> {
     question.fields.iter().all(|field| !field.prompt.required).then(Answers::new)
 }

@@ -16,8 +16,8 @@ use crate::tools::{ToolOutcome, ToolRequest};
 /// For how long a client may think about a question.
 const REQUEST_STATE_TTL: SignedDuration = SignedDuration::from_mins(30);
 
-/// The name of the one thing that is asked at a time. It is the same on every turn; the sealed state says which
-/// question an answer belongs to.
+/// The name of the one thing that is asked at a time. It is the same on every turn; the sealed state says
+/// which question an answer belongs to.
 const INPUT_REQUEST_KEY: &str = "question";
 
 /// How long a conversation may take from its first question to its end.
@@ -36,7 +36,7 @@ struct SealedConversation {
 }
 
 impl SealedConversation {
-    /// By then nobody has any state of it.
+    /// By then no party holds any state of it.
     fn expires_at(&self) -> Timestamp {
         self.born.checked_add(MAX_CONVERSATION_DURATION).unwrap_or(Timestamp::MAX)
     }
@@ -64,7 +64,8 @@ pub(super) async fn run(
             let conversation = &ConversationRun { id: state.id.clone(), ..*run };
             let input = parse_answers(conversation, &mut state.journal, request).await?;
             let sessions = conversation.app.sessions().await?;
-            // Any state of this conversation may be sent again, until it expires; what follows from it happens once.
+            // Any state of this conversation may be sent again, until it expires; what follows from it
+            // happens once.
             let spending =
                 SingleUseGuard::new(sessions.store(), &state.id, state.effects, state.expires_at());
             let turn = conversation.advance(&mut state.journal, input, Durability::Stored(&spending)).await;

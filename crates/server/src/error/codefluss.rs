@@ -1,4 +1,4 @@
-//! Codes of the CODEFLUSS document.
+//! Error codes of the CODEFLUSS document.
 
 pub(super) const RATE_LIMITED: i64 = -32000;
 pub(super) const UNAUTHENTICATED: i64 = -32001;
@@ -6,7 +6,7 @@ pub(super) const FORBIDDEN: i64 = -32002;
 pub(super) const NOT_FOUND: i64 = -32003;
 pub(super) const VALIDATION: i64 = -32004;
 
-/// The document's name for a code: its `message`, while the explanation stands in `data`.
+/// The document's name for a code. It is sent as `message`; the explanation goes into `data`.
 pub(super) fn code_name(code: i64) -> &'static str {
     match code {
         -32700 => "Parse error",

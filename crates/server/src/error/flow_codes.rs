@@ -1,4 +1,4 @@
-//! The codes of the MCP Flow document.
+//! Error codes of the MCP Flow document.
 
 use flow::session::{SessionError, StoreError};
 use protocol::mcp::codes;
@@ -19,7 +19,7 @@ const TIMEOUT: i64 = -32005;
 const ALREADY_CANCELLED: i64 = -32006;
 const NOT_INTERACTIVE: i64 = -32007;
 
-/// Which condition, which code (contract row 20a).
+/// The kind and code of each session error (contract row 20a).
 pub(super) fn policy(problem: &SessionError) -> ErrorPolicy {
     let (kind, code) = match problem {
         SessionError::NotFound => ("session_not_found", SESSION_NOT_FOUND),
@@ -39,7 +39,7 @@ pub(super) fn policy(problem: &SessionError) -> ErrorPolicy {
     ErrorPolicy::client(kind, code)
 }
 
-/// What callers see of a store that failed.
+/// What callers see when the store fails.
 pub(super) fn store_rejection(error: &StoreError) -> &'static RequestRejection {
     match error {
         StoreError::Full(_) => &RequestRejection::StoreFull,
@@ -47,7 +47,7 @@ pub(super) fn store_rejection(error: &StoreError) -> &'static RequestRejection {
     }
 }
 
-/// The document's own words where it has some, and whatever helps besides.
+/// The document's wording where it defines one, plus details that help the caller.
 pub(super) fn explain(problem: &SessionError, id: Option<&str>) -> String {
     let named = |what: &str| id.map_or_else(|| what.to_owned(), |id| format!("{what}: {id}"));
     match problem {
@@ -57,7 +57,7 @@ pub(super) fn explain(problem: &SessionError, id: Option<&str>) -> String {
         SessionError::WrongState { .. } | SessionError::PromptMismatch { .. } => {
             format!("Invalid state transition: {problem}")
         }
-        // What a store says is for logs.
+        // Store messages are for logs only.
         SessionError::Store(error) => store_rejection(error).to_string(),
         other => other.to_string(),
     }
@@ -88,7 +88,8 @@ pub(super) fn data(problem: &SessionError, id: Option<&str>) -> Value {
     data
 }
 
-/// The answer to a question of MCP Flow's. Messages of 2026-07-28 may not use most of the document's numbers.
+/// Renders the error response to an `interaction.*` request. MCP 2026-07-28 reserves most of the document's
+/// codes, so there the code moves to `flowCode`.
 pub(super) fn render(
     failure: &RequestError,
     dialect: Dialect,

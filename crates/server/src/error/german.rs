@@ -1,11 +1,11 @@
-//! The texts of errors in German, for `/api/mcp`. What the CODEFLUSS document says is said as it says it.
+//! German error messages for `/api/mcp`, with the literal wording of the CODEFLUSS document where it has one.
 
 use protocol::MessageError;
 use serde_json::Value;
 
 use super::{ArgumentError, RequestError, RequestRejection};
 
-/// What the document says about a code.
+/// The description of a code in the document.
 fn describe_code(code: i64) -> &'static str {
     match code {
         -32700 => "Ungültiges JSON",
@@ -21,7 +21,7 @@ fn describe_code(code: i64) -> &'static str {
     }
 }
 
-/// Puts the texts in `data` into German, as far as there are words for them, and adds what the code means.
+/// Translates the messages in `data` where a translation exists, and adds the description of the code.
 pub(super) fn translate(failure: &RequestError, code: i64, data: &mut Value) {
     data["description"] = describe_code(code).into();
     if let Some(text) = translate_error(failure) {

@@ -1,17 +1,17 @@
-//! What can go wrong with a plan.
+//! Errors of edit plans.
 
 use std::sync::Arc;
 
 use codebase::plan::{ApplyError, Conflict, PlanValidation, redact_diff};
 use serde_json::{Value, json};
 
-/// Why a plan was not applied, or not taken back. Nothing has changed.
+/// Why a plan was not applied or undone. No file was changed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum PlanRequestError {
     #[error("the plan cannot be applied, and nothing was changed:\n- {}", issues.join("\n- "))]
     Invalid { issues: Vec<String> },
     #[error(
-        "no plan `{id}` of yours is kept here: plans are kept for a day; propose it again, or pass the plan itself as `plan`"
+        "no plan `{id}` is stored for you; plans expire after a day: propose it again, or pass the plan itself as `plan`"
     )]
     NotFound { id: String },
     #[error("{}", explain(.0))]
@@ -58,12 +58,12 @@ impl From<ApplyError> for PlanRequestError {
     }
 }
 
-/// A diff without lines that hold secrets: an error goes to models as well.
+/// Removes lines with secrets: models read errors, too.
 fn redacted(diff: &str) -> String {
     redact_diff(diff, fluxloop::find_secret_lines).text
 }
 
-/// A conflict from three sides: what the plan did, what somebody did since, what stands there.
+/// Explains a conflict: the message, the changes of the plan, and the other changes to the file.
 fn explain(error: &ApplyError) -> String {
     let ApplyError::Conflict { conflicts } = error else { return error.to_string() };
     let one = |conflict: &Conflict| {
@@ -73,8 +73,8 @@ fn explain(error: &ApplyError) -> String {
         format!(
             "{}{}{}",
             conflict.message,
-            side("What the plan does", &conflict.ours),
-            side("What was edited besides", &conflict.theirs)
+            side("Changed by the plan", &conflict.ours),
+            side("Changed by other edits", &conflict.theirs)
         )
     };
     conflicts.iter().map(one).collect::<Vec<_>>().join("\n")

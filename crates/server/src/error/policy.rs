@@ -1,4 +1,4 @@
-//! What is decided about each error: its kind, its code in each dialect, who should read it, its HTTP status.
+//! The policy of each error: its kind, its code in each dialect, its audience and its HTTP status.
 
 use std::time::Duration;
 
@@ -10,43 +10,41 @@ use tree::RootError;
 
 use super::{ArgumentError, PlanRequestError, RequestError, RequestRejection, codefluss, flow_codes};
 
-/// Who can do something about a failure.
+/// Who can act on an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorAudience {
-    /// The model that called the tool: it may call again, differently.
+    /// The model that called the tool: it can call again with other arguments.
     Model,
-    /// The client program: it broke the protocol.
+    /// The client program: it violated the protocol.
     Client,
 }
 
-/// All that is decided about a failure.
 pub(super) struct ErrorPolicy {
-    /// A stable name for programs, the same in every dialect.
+    /// Stable, machine-readable, the same in every dialect.
     pub(super) kind: &'static str,
-    /// The JSON-RPC code, where it comes out as an error.
+    /// The JSON-RPC code, if the error is sent as a JSON-RPC error.
     pub(super) code: i64,
-    /// The code of the envelope, of which there are only the documented ones.
+    /// The envelope code. Only documented codes are used.
     pub(super) envelope: &'static str,
     pub(super) audience: ErrorAudience,
 }
 
 impl ErrorPolicy {
-    /// The client's mistake.
     pub(super) fn client(kind: &'static str, code: i64) -> Self {
         Self { kind, code, envelope: "tool_error", audience: ErrorAudience::Client }
     }
 
-    /// A request that should not have been made, or not now.
+    /// A request that is not allowed, or not allowed now.
     pub(super) fn request(kind: &'static str) -> Self {
         Self::client(kind, codes::INVALID_REQUEST)
     }
 
-    /// A parameter that cannot be used.
+    /// An invalid parameter.
     pub(super) fn params(kind: &'static str) -> Self {
         Self::client(kind, codes::INVALID_PARAMS)
     }
 
-    /// Something that a model can act on. Where no model is spoken to, it is an error with this code.
+    /// An error that a model can act on. Dialects without model-readable results send it with the given code.
     pub(super) fn model(kind: &'static str, codefluss: i64) -> Self {
         Self { audience: ErrorAudience::Model, ..Self::client(kind, codefluss) }
     }
@@ -58,8 +56,9 @@ impl ErrorPolicy {
 }
 
 impl RequestError {
-    /// Decides the kind, the code and the audience of every error. No `_` arm: a new error does not compile until it
-    /// has a policy. For MCP, `render.rs` replaces the CODEFLUSS codes of errors that are meant for a model.
+    /// The kind, code and audience of every error. There is no `_` arm on purpose: a new error does not
+    /// compile until it has a policy. For MCP, `render.rs` replaces the CODEFLUSS codes of errors meant for a
+    /// model.
     pub(super) fn policy(&self, dialect: Dialect) -> ErrorPolicy {
         match self {
             Self::Malformed(problem) => {
@@ -146,12 +145,12 @@ impl RequestError {
         }
     }
 
-    /// A stable name for programs, the same in every dialect.
+    /// Stable, machine-readable, the same in every dialect.
     pub(crate) fn kind(&self) -> &'static str {
         self.policy(Dialect::Envelope).kind
     }
 
-    /// Who should read it, in this dialect. Only MCP has results that a model reads.
+    /// The audience in this dialect. Only MCP has tool results that a model reads.
     pub(crate) fn audience(&self, dialect: Dialect) -> ErrorAudience {
         match dialect {
             Dialect::Mcp(_) => self.policy(dialect).audience,
@@ -159,8 +158,8 @@ impl RequestError {
         }
     }
 
-    /// The HTTP status that goes with it. On `/api/mcp` and with sessions an error is an answer like any other; without
-    /// sessions the status tells a proxy what the client did wrong.
+    /// The HTTP status. On `/api/mcp` and in sessions most errors are sent with 200; in stateless requests
+    /// the status tells proxies what the client did wrong.
     pub(super) fn status(&self, dialect: Dialect) -> u16 {
         let is_mcp = matches!(dialect, Dialect::Mcp(_));
         let is_stateless = dialect.revision().is_some_and(Revision::is_stateless);

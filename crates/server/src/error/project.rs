@@ -1,4 +1,4 @@
-//! What can go wrong with a project and what is in it.
+//! Errors of projects and their contents.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::policy::ErrorPolicy;
 use super::{RequestError, codefluss};
 
-/// Why something was not done to a project. Nothing has changed.
+/// Why an operation on a project was rejected. Nothing was changed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct ProjectRequestError(Arc<ProjectRejection>);
@@ -40,7 +40,7 @@ impl ProjectRequestError {
         ErrorPolicy::model(kind, code)
     }
 
-    /// The text in German, where it is about the project and not about what was to be written in it.
+    /// The message in German. `None` for errors about the content to be written, which are not translated.
     pub(super) fn german_text(&self) -> Option<String> {
         match self.0.as_ref() {
             ProjectRejection::NotFound { what, id } => {
@@ -102,7 +102,7 @@ fn render_problem(problem: &ValidationProblem) -> Value {
     told
 }
 
-/// What was asked for comes back, but not all of a megabyte.
+/// Input is echoed in errors, but not a megabyte of it.
 fn truncate(text: &str) -> String {
     text.chars().take(128).collect()
 }
@@ -124,7 +124,7 @@ impl From<Error> for RequestError {
             Error::Store(error @ (StoreError::Unreachable(_) | StoreError::Full(_))) => {
                 Self::store_unavailable(error)
             }
-            // Trying again will not help.
+            // Retrying does not help.
             Error::Store(error @ StoreError::Broken(_)) => Self::internal(error),
         }
     }

@@ -1,4 +1,4 @@
-//! What is refused before any method is looked at. Most of it happens on HTTP alone.
+//! Rejections before a request is dispatched to its method. Most of them only occur over HTTP.
 
 use std::time::Duration;
 
@@ -8,135 +8,73 @@ use serde_json::{Value, json};
 
 use super::codefluss;
 
-/// Why something is refused before any method is looked at. The texts end with what to do.
+/// Why a request is rejected before it is dispatched. Each message ends with what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestRejection {
-    /// No credential came along.
-    #[error("no API key came along; send it as `Authorization: Bearer cf_live_sk_…`")]
+    #[error("missing API key; send `Authorization: Bearer cf_live_sk_…`")]
     MissingCredentials,
-    /// A credential came along that opens nothing.
-    #[error("the API key or token is not valid here; `fluxway keys create` makes a key")]
+    #[error("invalid API key or token; create a key with `fluxway keys create`")]
     InvalidCredentials,
-    /// The caller called too often.
-    #[error("too many calls; try again in {} s", retry_after.as_secs().max(1))]
-    RateLimited {
-        /// When to try again.
-        retry_after: Duration,
-    },
-    /// Nobody can say who calls or how often: the store is out of reach.
-    #[error("the server cannot reach its store; try again in a few seconds")]
+    #[error("too many requests; try again in {} s", retry_after.as_secs().max(1))]
+    RateLimited { retry_after: Duration },
+    /// The store is unreachable, so the caller can be neither authenticated nor rate-limited.
+    #[error("the server cannot reach its database; try again in a few seconds")]
     StoreUnavailable,
-    /// The store has no space left to write.
-    #[error("the server has no space left to save anything; tell its operator, who has to make room first")]
+    #[error("the server has no storage space left; ask its operator to free some")]
     StoreFull,
-    /// The server has no room.
-    #[error("the server has as many calls at work as it takes; try again in a second")]
+    #[error("the server is at its concurrency limit; try again in a second")]
     Busy,
-    /// `Host` is not a name of this server.
-    #[error(
-        "the Host header does not name this server; whoever runs it may allow the name with --allow-host"
-    )]
+    /// `Host` is not one of the names of this server.
+    #[error("the Host header does not name this server; the operator can allow the name with --allow-host")]
     HostNotAllowed,
-    /// `Origin` is a page that has no business here.
-    #[error(
-        "pages of this origin may not call this server; whoever runs it may allow it with --allow-origin"
-    )]
+    #[error("pages from this origin may not call this server; the operator can allow it with --allow-origin")]
     OriginNotAllowed,
-    /// There is nothing at this path.
-    #[error("there is nothing here; the endpoints are /mcp, /api/mcp, /ws and /sse")]
+    #[error("no such path; the endpoints are /mcp, /api/mcp, /ws and /sse")]
     PathNotFound,
-    /// The path takes other HTTP methods.
-    #[error("this endpoint takes {allowed} only")]
-    MethodNotAllowed {
-        /// What it takes.
-        allowed: &'static str,
-    },
-    /// The client takes no answer that could be given.
-    #[error("the answer is {offered}; send an Accept header that allows it")]
-    NotAcceptable {
-        /// What it could be.
-        offered: &'static str,
-    },
-    /// The body is not JSON.
-    #[error("the body must be JSON; send `Content-Type: application/json`")]
+    #[error("this endpoint only accepts {allowed}")]
+    MethodNotAllowed { allowed: &'static str },
+    #[error("the Accept header does not allow {offered}; add it")]
+    NotAcceptable { offered: &'static str },
+    #[error("the request body must be JSON; send `Content-Type: application/json`")]
     NotJson,
-    /// The body is too large.
-    #[error("the body is longer than {limit} bytes")]
-    BodyTooLarge {
-        /// The most that is taken.
-        limit: usize,
-    },
-    /// The body is compressed, or encoded in another way.
-    #[error("the body must not be encoded; send it without Content-Encoding")]
+    #[error("the request body exceeds {limit} bytes; send a smaller one")]
+    BodyTooLarge { limit: usize },
+    #[error("the request body must not be encoded; send it without Content-Encoding")]
     UnsupportedEncoding,
-    /// Too many bodies of this caller have begun and not ended.
-    #[error("{limit} request bodies of this caller are still arriving; send fewer at once")]
-    TooManyBodies {
-        /// The most that a caller may have.
-        limit: usize,
-    },
-    /// The bodies of this caller, or from this address, take too much memory.
+    /// The caller is sending too many bodies at the same time.
+    #[error("{limit} request bodies from this caller are still arriving; send fewer at once")]
+    TooManyBodies { limit: usize },
     #[error(
-        "request bodies of this caller or address take up {limit} bytes already; send fewer or smaller ones at once"
+        "request bodies from this caller or address already take up {limit} bytes; send fewer or smaller ones"
     )]
-    TooManyBodyBytes {
-        /// The most that they may take.
-        limit: usize,
-    },
-    /// The headers are too large.
-    #[error("the headers are longer than {limit} bytes; send fewer or shorter ones")]
-    HeadersTooLarge {
-        /// The most that is taken.
-        limit: usize,
-    },
-    /// The body did not come in time.
-    #[error("the body did not arrive in time; send it again")]
+    TooManyBodyBytes { limit: usize },
+    #[error("the request headers exceed {limit} bytes; send fewer or shorter ones")]
+    HeadersTooLarge { limit: usize },
+    #[error("the request body did not arrive in time; send it again")]
     BodyTimeout,
-    /// The body did not come to its end.
-    #[error("the body breaks off or is not framed as HTTP wants it; send it again")]
+    #[error("the request body is truncated or malformed; send it again")]
     MalformedBody,
-    /// A session is needed and none was named.
-    #[error("this needs a session; send `initialize` first, then its Mcp-Session-Id with every request")]
+    #[error("a session is required; send `initialize` first, then its Mcp-Session-Id with every request")]
     SessionRequired,
-    /// There is no such session, or it is somebody else's.
-    #[error("there is no such session here (any more); send `initialize` again")]
+    /// The session does not exist, has expired, or belongs to another caller.
+    #[error("unknown or expired session; send `initialize` again")]
     UnknownSession,
-    /// The caller has too many sessions.
-    #[error("{limit} sessions are open; end one with DELETE first")]
-    TooManySessions {
-        /// The most that a caller may have.
-        limit: usize,
-    },
-    /// The caller has too many calls under way.
-    #[error("{limit} calls are under way; wait for one to end")]
-    TooManyCalls {
-        /// The most that a caller may have.
-        limit: usize,
-    },
-    /// The caller has too many streams.
-    #[error("{limit} streams are open; close one first")]
-    TooManyStreams {
-        /// The most that a caller may have.
-        limit: usize,
-    },
-    /// A version that is not spoken here, or not without a handshake.
-    #[error("this server does not speak MCP {requested} in this way")]
-    UnsupportedVersion {
-        /// What was asked for.
-        requested: String,
-    },
-    /// The headers tell of another message than the body is.
-    #[error("the header {header} does not go with the body: {problem}")]
-    HeaderMismatch {
-        /// Which header.
-        header: String,
-        /// What is wrong.
-        problem: String,
-    },
+    #[error("limit of {limit} open sessions reached; end one with DELETE first")]
+    TooManySessions { limit: usize },
+    #[error("limit of {limit} concurrent calls reached; wait for one to finish")]
+    TooManyCalls { limit: usize },
+    #[error("limit of {limit} open streams reached; close one first")]
+    TooManyStreams { limit: usize },
+    /// An unknown version, or one that requires a handshake.
+    #[error("MCP {requested} is not supported for this kind of request")]
+    UnsupportedVersion { requested: String },
+    /// A header that mirrors part of the body does not match it.
+    #[error("the header {header} does not match the body: {problem}")]
+    HeaderMismatch { header: String, problem: String },
 }
 
 impl RequestRejection {
-    /// A stable name for programs.
+    /// Stable and machine-readable.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::MissingCredentials => "unauthenticated",
@@ -192,7 +130,7 @@ impl RequestRejection {
     pub(super) fn status(&self, dialect: Dialect) -> u16 {
         let is_codefluss = dialect == Dialect::Codefluss;
         match self {
-            // A key that is there and opens nothing is an answer like any other there.
+            // The CODEFLUSS document answers an invalid key with 200 and an error object.
             Self::InvalidCredentials if is_codefluss => 200,
             Self::MissingCredentials | Self::InvalidCredentials => 401,
             Self::RateLimited { .. }
@@ -254,7 +192,7 @@ impl RequestRejection {
     }
 }
 
-/// Seconds as headers have them: whole ones, and never too few.
+/// Whole seconds, as in `Retry-After`: rounded up, at least 1.
 pub(super) fn ceil_seconds(duration: Duration) -> u64 {
     (duration.as_secs() + u64::from(duration.subsec_nanos() > 0)).max(1)
 }

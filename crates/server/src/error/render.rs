@@ -1,4 +1,4 @@
-//! How an error is written: as a message of its dialect, with facts for programs beside the text.
+//! Renders errors as messages of each dialect, with machine-readable data next to the message.
 
 use protocol::mcp::codes;
 use protocol::{Dialect, Id, encode};
@@ -9,18 +9,15 @@ use super::rejection::ceil_seconds;
 use super::{ArgumentError, MAX_RESPONSE_BYTES, RequestError, codefluss, flow_codes, german};
 use crate::{EncodedResponse, Locale, conversation};
 
-/// How to tell of a failure.
 #[derive(Clone, Copy)]
 pub(crate) struct ErrorFormat {
-    /// The dialect of the question.
     pub(crate) dialect: Dialect,
-    /// The language of explanations.
     pub(crate) language: Locale,
-    /// The question was one of MCP Flow's, whose document has a table of codes of its own.
+    /// The request was an `interaction.*` request: the MCP Flow document defines its own codes.
     pub(crate) is_flow: bool,
 }
 
-/// The answer that tells of a failure, in the dialect of the question.
+/// Renders the error response in the dialect of the request.
 pub(crate) fn render(failure: &RequestError, format: ErrorFormat, id: Option<&Id>) -> EncodedResponse {
     let ErrorFormat { dialect, language, is_flow } = format;
     let ErrorPolicy { kind, mut code, envelope, audience } = failure.policy(dialect);
@@ -29,7 +26,7 @@ pub(crate) fn render(failure: &RequestError, format: ErrorFormat, id: Option<&Id
         && !is_server_at_fault
         && (is_flow || matches!(dialect, Dialect::Mcp(_)))
     {
-        // Meant for a model and asked for where no model reads: the codes of CODEFLUSS have no place in MCP.
+        // Meant for a model but sent as a protocol error: CODEFLUSS codes must not appear in MCP.
         code = codes::INVALID_PARAMS;
     }
     let mut data = failure.data(dialect);
@@ -40,7 +37,7 @@ pub(crate) fn render(failure: &RequestError, format: ErrorFormat, id: Option<&Id
         .iter()
         .any(|name| !data[*name].is_null());
     if dialect == Dialect::Codefluss && !says_something && !matches!(failure, RequestError::Internal { .. }) {
-        // Elsewhere the message says it; there, the message is only a name.
+        // In CODEFLUSS the message is only the name of the code, so the explanation goes here.
         data["detail"] = failure.to_string().into();
     }
     data["kind"] = kind.into();
@@ -60,7 +57,7 @@ pub(crate) fn render(failure: &RequestError, format: ErrorFormat, id: Option<&Id
 }
 
 impl RequestError {
-    /// Facts for programs, beside the text.
+    /// Machine-readable details.
     fn data(&self, dialect: Dialect) -> Value {
         match self {
             Self::MethodNotFound { method } => json!({ "method": method }),

@@ -1,5 +1,5 @@
-//! The folders that the client has open. On a pipe they narrow what tools may touch, and never widen it; over HTTP they
-//! are paths of another machine, and are not asked for.
+//! The folders that the client has open. On a pipe they narrow what tools may touch, and never widen it; over
+//! HTTP they are paths of another machine, and are not asked for.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -68,8 +68,8 @@ pub(crate) enum NarrowedRoots {
     InputRequired(InputRequired),
 }
 
-/// The folders that a request may touch: those of the server, within those of its client. `params` are those of the
-/// request: what answers our question is taken out of them.
+/// The folders that a request may touch: those of the server, within those of its client. `params` are those
+/// of the request: what answers our question is taken out of them.
 pub(crate) async fn narrow(
     ctx: &RequestContext,
     tool: &str,
@@ -123,7 +123,8 @@ fn intersect_roots(allowed: &Arc<[PathBuf]>, known: &ClientRoots) -> Result<Arc<
     Ok(both.into())
 }
 
-/// Asks by a request of ours. A client that said it has roots and then does not list them has narrowed nothing.
+/// Asks by a request of ours. A client that said it has roots and then does not list them has narrowed
+/// nothing.
 async fn request_roots(ctx: &RequestContext) -> ClientRoots {
     let outbox = ctx.call.notifier.outbox();
     ctx.call.notifier.flush_progress();
@@ -146,7 +147,8 @@ fn build_roots_request(ctx: &RequestContext, binding: &TokenBinding<'_>) -> Inpu
     }
 }
 
-/// What a client answers to our question. The answer leaves the parameters: whatever the request is about does not see it.
+/// What a client answers to our question. The answer leaves the parameters: whatever the request is about
+/// does not see it.
 fn take_roots_response(
     ctx: &RequestContext,
     binding: &TokenBinding<'_>,

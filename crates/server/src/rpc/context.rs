@@ -79,8 +79,8 @@ impl RequestContext {
         }
     }
 
-    /// The answer that carries what somebody may write at any time. Nobody is to go on with it as it was: whoever has
-    /// written something reads what became of it.
+    /// A response with data that may change at any time, so clients must not cache it: after a write they must
+    /// see its effect.
     pub(crate) fn uncacheable_result(&self, read: &impl Serialize) -> Vec<u8> {
         self.result_with_ttl(0, read)
     }

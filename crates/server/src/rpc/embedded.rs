@@ -1,8 +1,9 @@
-//! What an embedding program serves beside the product's own tools: tools, prompts and resources as plain JSON.
+//! What an embedding program serves beside the product's own tools: tools, prompts and resources as plain
+//! JSON.
 //!
-//! The product's own tools are written as types (`tools.rs`), and gain their schemas and checks from that. A provider says all
-//! of it itself. The official conformance suite wants servers with tools that no product has; ours bring them as a provider, so
-//! that everything around them is what users run.
+//! The product's own tools are written as types (`tools.rs`), and gain their schemas and checks from that. A
+//! provider says all of it itself. The official conformance suite wants servers with tools that no product
+//! has; ours bring them as a provider, so that everything around them is what users run.
 
 use std::pin::Pin;
 use std::sync::LazyLock;
@@ -57,7 +58,7 @@ pub enum ProviderError {
 /// The answer of a provider, sooner or later.
 pub type ProviderFuture<'a> = Pin<Box<dyn Future<Output = Result<ProviderReply, ProviderError>> + Send + 'a>>;
 
-/// Tools, prompts and resources of somebody else.
+/// Tools, prompts and resources of an embedding program.
 pub trait EmbeddedProvider: Send + Sync {
     /// The entries of a list.
     fn list(&self, listing: ProviderListKind) -> Vec<Value>;
@@ -96,7 +97,8 @@ impl<'a> ProviderContext<'a> {
         &self.ctx.client
     }
 
-    /// Whether the server may send requests of its own; if not, it asks through [`ProviderReply::InputRequired`].
+    /// Whether the server may send requests of its own; if not, it asks through
+    /// [`ProviderReply::InputRequired`].
     pub fn can_send_requests(&self) -> bool {
         !self.ctx.revision().asks_by_input_required()
     }

@@ -1,5 +1,6 @@
-//! What the server has to know about a method apart from its handler. Together with [`dispatch`](super::dispatch) this is
-//! the only place where the method of a request is compared with a name.
+//! What the server has to know about a method apart from its handler. Together with
+//! [`dispatch`](super::dispatch) this is the only place where the method of a request is compared with a
+//! name.
 
 use super::embedded::ProviderListKind;
 
@@ -18,8 +19,8 @@ pub(crate) fn is_flow(method: &str) -> bool {
     method.starts_with("interaction.") || method.starts_with("interaction/")
 }
 
-/// Needs no `initialize` before it. `server/discover` without its `_meta` is a mistake of its own kind, not a request
-/// that came too early.
+/// Needs no `initialize` before it. `server/discover` without its `_meta` is a mistake of its own kind, not a
+/// request that came too early.
 pub(crate) fn is_allowed_before_initialize(method: &str) -> bool {
     is_flow(method) || matches!(method, "capabilities" | "server/discover")
 }

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use crate::error::RequestError;
 use crate::rpc::context::RequestContext;
 
-/// Cuts the page out of a list that the request asks for. A cursor names the last entry of the page before, so a
-/// list that changes between two pages neither repeats nor skips what stayed.
+/// Cuts the page out of a list that the request asks for. A cursor names the last entry of the page before,
+/// so a list that changes between two pages neither repeats nor skips what stayed.
 pub(crate) fn paginate<T>(
     ctx: &RequestContext,
     params: &Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Prompts: ways into the tools that a person can pick. Each is written beside its tool.
+//! Prompts: entry points to the tools for users to pick. Each prompt is defined next to its tool.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,16 @@ use crate::rpc::pagination::paginate;
 use crate::rpc::resources::experiments;
 use crate::tools::{booking, fetch_experiment_context, propose_edit_plan, tell_fortune, validate_edit_plan};
 
-/// A prompt and the tool that it leads to.
+/// A prompt and the tool it leads to.
 pub(crate) struct PromptEntry {
-    /// The tool; without it the prompt is not offered.
+    /// The prompt is offered only while this tool is served.
     pub(crate) tool: &'static str,
-    /// What the client sees.
     pub(crate) prompt: PromptDescriptor,
-    /// The text for the model. Required arguments are there.
+    /// Renders the text for the model. Required arguments are present.
     pub(crate) text: fn(&BTreeMap<String, String>) -> String,
 }
 
-/// Every prompt there is, in the order of the tools.
+/// Every prompt, in the order of the tools.
 const PROMPTS: &[&PromptEntry] = &[
     &propose_edit_plan::PROMPT,
     &validate_edit_plan::PROMPT,
@@ -71,7 +70,7 @@ pub(crate) fn get(ctx: &RequestContext, params: Map<String, Value>) -> Result<Ve
     Ok(ctx.result(&GetPromptResult { description: entry.prompt.description, messages }))
 }
 
-/// What could stand in an argument: what the tool's argument of the same name would take.
+/// Completions for an argument: the values that the tool's argument of the same name accepts.
 pub(crate) async fn candidates(
     ctx: &RequestContext,
     name: &str,
@@ -81,7 +80,7 @@ pub(crate) async fn candidates(
     if entry.prompt.arguments.iter().all(|known| known.name != argument) {
         return Err(RequestError::invalid_params(
             "argument.name",
-            format!("the prompt {name} has no argument `{argument}`"),
+            format!("prompt {name} has no argument `{argument}`"),
         ));
     }
     if argument == fetch_experiment_context::EXPERIMENT_ARGUMENT {

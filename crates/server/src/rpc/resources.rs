@@ -1,5 +1,5 @@
-//! Resources: a full description of every tool, which `tools/list` has no room for, every document that is searched, and
-//! experiments.
+//! Resources: a full description of every tool, which `tools/list` has no room for, every document that is
+//! searched, and experiments.
 
 pub(crate) mod experiments;
 pub(crate) mod projects;
@@ -35,7 +35,7 @@ const JSON_MIME: &str = "application/json";
 /// What a cursor begins with that is a place in the list of the caller's own. Base64 has no such character.
 const PROJECT_CURSOR_PREFIX: &str = "~";
 
-/// The tool whose documents are resources: whoever may not ask it may not read them either.
+/// The tool whose documents are resources: a caller without access to it may not read them either.
 const DOCUMENT_TOOL: &str = "faq";
 
 /// Where a document can be read.

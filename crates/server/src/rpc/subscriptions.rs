@@ -1,5 +1,5 @@
-//! News: what changes, and who is told. `subscriptions/listen` for clients without a session, `resources/subscribe` for
-//! those with one.
+//! News: what changes, and who is told. `subscriptions/listen` for clients without a session,
+//! `resources/subscribe` for those with one.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) enum ChangeEvent {
     Resource(Arc<str>),
     /// Something of a project, for those who may see it.
     Project { project: ChangedProject, change: ProjectChange },
-    /// Nobody knows what: whoever is told this looks at everything again.
+    /// Unknown: a subscriber should read everything again.
     Lagged,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct ChangedProject {
 }
 
 impl ChangedProject {
-    /// Whether somebody may know of it.
+    /// Whether the caller may be notified of it.
     fn is_visible_to(&self, principal: &Principal) -> bool {
         principal.tenant() == &*self.tenant && principal.project().is_none_or(|only| only == &*self.project)
     }

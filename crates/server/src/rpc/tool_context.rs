@@ -50,8 +50,8 @@ impl ToolContext {
         usize::try_from(u64::from_le_bytes(bytes) % (end.max(1) as u64)).unwrap_or(0)
     }
 
-    /// The same call without a word about how far it is: progress only grows, and whoever counts stages cannot have a
-    /// stage count files.
+    /// The same call without progress notifications: progress may only grow, and a caller that counts stages
+    /// cannot have a stage count files.
     pub(crate) fn without_progress(&self) -> Self {
         let NotifierInner { outbox, revision, log_level, stop, .. } = self.notifier.inner.as_ref();
         let outlet = Notifier::new(outbox.clone(), *revision, None, *log_level, stop.clone());
@@ -129,9 +129,9 @@ impl Notifier {
         }
     }
 
-    /// Does `work`. Progress is sent whenever the work has to wait; what it says in the step that ends it is not,
-    /// since the answer says more. (Clients also mishandle progress that arrives together with the answer: the
-    /// TypeScript SDK has forgotten the token by then and reports an error.)
+    /// Does `work`. Progress is sent whenever the work has to wait; what it says in the step that ends it is
+    /// not, since the answer says more. (Clients also mishandle progress that arrives together with the
+    /// answer: the TypeScript SDK has forgotten the token by then and reports an error.)
     pub(crate) async fn hold_progress<F: Future>(&self, work: F) -> F::Output {
         let mut work = pin!(work);
         poll_fn(|context| {

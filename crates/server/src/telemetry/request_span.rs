@@ -1,8 +1,9 @@
 //! A request in the logs: one span, made when the first line needs it.
 //!
-//! Most requests write no line and are answered in microseconds, of which a span would take a twelfth. So the span is made
-//! when the request first has to wait, or when a line is written on the spot ([`in_request_span`]). From then on it is
-//! entered whenever the request is worked on, on whatever thread (see `docs/decisions/0020-request-spans.md`).
+//! Most requests write no line and are answered in microseconds, of which a span would take a twelfth. So the
+//! span is made when the request first has to wait, or when a line is written on the spot
+//! ([`in_request_span`]). From then on it is entered whenever the request is worked on, on whatever thread
+//! (see `docs/decisions/0020-request-spans.md`).
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -266,8 +267,8 @@ pub(crate) fn current_request() -> Option<Arc<RequestSpan>> {
     CURRENT.try_with(|current| current.try_borrow().ok()?.clone()).ok().flatten()
 }
 
-/// Writes log lines inside the span of the request that this thread works on, if there is one. For lines that may be
-/// written before the request first waits: after that, the span is entered already.
+/// Writes log lines inside the span of the request that this thread works on, if there is one. For lines that
+/// may be written before the request first waits: after that, the span is entered already.
 pub fn in_request_span<R>(write: impl FnOnce() -> R) -> R {
     match current_request() {
         Some(request) => request.in_scope(write),
@@ -288,7 +289,8 @@ pub(crate) async fn run_in_request<F: Future>(request: Arc<RequestSpan>, work: F
     .await
 }
 
-/// Where a panic happened. What it said is kept only where it is part of the program: other texts can hold data.
+/// Where a panic happened. What it said is kept only where it is part of the program: other texts can hold
+/// data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PanicSite {
     location: Option<String>,
@@ -316,8 +318,8 @@ impl fmt::Display for PanicSite {
 
 impl Error for PanicSite {}
 
-/// Notes a panic, for a panic hook. That of a request is logged where the request ends; any other comes back, and is for the
-/// caller to log.
+/// Notes a panic, for a panic hook. That of a request is logged where the request ends; any other comes back,
+/// and is for the caller to log.
 pub fn record_panic(info: &PanicHookInfo<'_>) -> Result<(), PanicSite> {
     let site = PanicSite::from_hook(info);
     match current_request() {

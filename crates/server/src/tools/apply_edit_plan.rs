@@ -1,4 +1,4 @@
-//! `apply_edit_plan`: writes a plan, all of it or nothing. Running its checks is a question of its own.
+//! `apply_edit_plan`: applies a plan atomically. Running its checks needs the user's separate consent.
 
 use std::io;
 use std::time::Duration;
@@ -19,8 +19,8 @@ use crate::app::plans::{PlanAuthor, PlanStore};
 use crate::blocking::{run_blocking, run_blocking_with_timeout};
 use crate::error::{PlanRequestError, RequestError};
 
-/// Apply an edit plan: all of it or nothing, checked again first, with a journal for `undo_edit_plan`. Show the user the
-/// diff and ask first.
+/// Apply an edit plan: all or nothing, validated again first, with a journal for `undo_edit_plan`. Show the
+/// user the diff and ask first.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
@@ -33,30 +33,30 @@ pub(crate) struct Args {
     /// Only show what would be written.
     #[serde(default)]
     dry_run: bool,
-    /// Offer to run the post-checks: the user is asked.
+    /// Ask the user whether to run the post-checks.
     #[serde(default)]
     run_checks: bool,
-    /// Protected paths that the user allows.
+    /// Protected paths the user allows.
     #[serde(default)]
     allow: Vec<String>,
 }
 
-/// What was done.
+/// The result of applying a plan.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Reply {
     pub(super) outcome: ApplyEditPlanOutcome,
     plan_id: String,
-    /// The files that were written.
+    /// Files that were written.
     pub(super) files: Vec<String>,
-    /// What changed, or would.
+    /// What changed, or would change.
     diff: String,
     pub(super) warnings: Vec<String>,
-    /// How the post-checks ended.
+    /// Results of the post-checks.
     checks: Vec<Check>,
-    /// Why checks that were asked for were not run.
+    /// Why requested checks were not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     checks_not_run: Option<String>,
-    /// How to take it back, if there is something to take back.
+    /// How to undo the plan, if it can be undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) undo: Option<String>,
 }
@@ -69,7 +69,7 @@ pub(super) enum ApplyEditPlanOutcome {
     DryRun,
 }
 
-/// How a post-check ended.
+/// The result of a post-check.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Check {
     pub(super) command: String,
@@ -77,16 +77,18 @@ pub(super) struct Check {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
     timed_out: bool,
-    /// The end of what it said.
+    /// Why the command could not run yet, such as a missing program. Not a failure of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) skipped: Option<String>,
+    /// The end of its output.
     pub(super) output: String,
 }
 
-/// The tool, in one call.
 pub(crate) struct ApplyEditPlan {
     call: ToolContext,
 }
 
-/// How long all of it may take; checks take longer than reading.
+/// Longer than the limit for reading, because checks take longer.
 pub(super) const APPLY_TIMEOUT: Duration = Duration::from_mins(3);
 
 impl InteractiveTool for ApplyEditPlan {
@@ -103,13 +105,13 @@ impl InteractiveTool for ApplyEditPlan {
     }
 }
 
-/// What the checks of a plan would be, before it is written.
+/// The checks of a plan, before it is applied.
 #[derive(Serialize, Deserialize)]
 struct CheckPreview {
-    /// Where they would be run.
+    /// Where they would run.
     root: String,
     commands: Vec<String>,
-    /// Why they are not run, whatever the user says.
+    /// Why they are not run, even with consent.
     refused: Option<String>,
 }
 
@@ -120,7 +122,7 @@ impl Conversation for ApplyEditPlan {
     async fn run(&self, f: &mut Flow<'_>, args: Args) -> Result<Reply, Halt> {
         let (mut commands, mut not_run) = (Vec::new(), None);
         if args.run_checks && !args.dry_run {
-            // Worked out anew when the answer is there: what the user agreed to must still be what is run.
+            // Computed again once the answer is there: what runs must still be what the user agreed to.
             let preview: CheckPreview =
                 f.derive("checks", async || Ok(self.preview_checks(&args).await?)).await?;
             match ask_consent(f, &preview).await? {
@@ -140,7 +142,7 @@ impl Conversation for ApplyEditPlan {
     }
 }
 
-/// Asks the user whether commands may be run. Where nobody can be asked, they are not.
+/// Asks the user whether commands may be run. If the client cannot ask, they are not run.
 async fn ask_consent(f: &mut Flow<'_>, preview: &CheckPreview) -> Result<Result<(), String>, Halt> {
     let by_hand = |why: &str| {
         let commands = preview.commands.join("`, `");
@@ -150,16 +152,17 @@ async fn ask_consent(f: &mut Flow<'_>, preview: &CheckPreview) -> Result<Result<
         return Ok(Err("the plan has no post-checks".to_owned()));
     }
     if let Some(why) = &preview.refused {
-        // No advice to run the commands of a plan that may be anyone's.
+        // No advice to run the commands of a plan from an unknown source.
         return Ok(Err(why.clone()));
     }
     if !f.can_ask() {
-        return Ok(Err(by_hand("commands are run only if the user agrees, and this client cannot ask them")));
+        let why = "running commands needs the user's consent, which this client cannot ask for";
+        return Ok(Err(by_hand(why)));
     }
-    let question = confirm("Run these commands once the plan is written?").default(false).optional();
+    let question = confirm("Run these commands after the plan is applied?").default(false).optional();
     let message = consent_message(&preview.root, &preview.commands);
     let agreed = f.form(&message, (CONSENT_FIELD, question)).await?;
-    Ok(if agreed == Some(true) { Ok(()) } else { Err(by_hand("the user did not agree")) })
+    Ok(if agreed == Some(true) { Ok(()) } else { Err(by_hand("the user declined")) })
 }
 
 impl ApplyEditPlan {
@@ -170,7 +173,7 @@ impl ApplyEditPlan {
         Ok((input, plans.author()))
     }
 
-    /// The commands of a plan that could be applied.
+    /// Validates the plan and returns its commands.
     async fn preview_checks(&self, args: &Args) -> Result<CheckPreview, RequestError> {
         let (input, author) = self.load_plan(args).await?;
         let (roots, allow, call) =
@@ -187,7 +190,7 @@ impl ApplyEditPlan {
         .await
     }
 
-    /// Writes the plan. Gives along where.
+    /// Applies the plan. Also returns the root.
     async fn apply(&self, args: &Args) -> Result<(Reply, String), RequestError> {
         let (input, author) = self.load_plan(args).await?;
         let (call, roots) = (self.call.clone(), Roots::new(self.call.roots.clone()));
@@ -202,7 +205,7 @@ impl ApplyEditPlan {
     }
 }
 
-/// Judges a plan and writes it, all of it or nothing. Gives its post-checks along.
+/// Validates a plan and applies it atomically. Also returns its post-checks.
 pub(super) fn validate_and_apply(
     call: &ToolContext,
     tree: &Tree,
@@ -212,7 +215,7 @@ pub(super) fn validate_and_apply(
     author: &PlanAuthor,
     budget: &WorkBudget,
 ) -> Result<(Reply, Vec<String>), RequestError> {
-    // What an earlier process left half done is put right first, or the plan would be judged by it.
+    // Recover first what a killed process left half applied, or the plan would be validated against it.
     let recovered =
         if dry_run { Vec::new() } else { plan::recover(tree, author).map_err(PlanRequestError::from)? };
     let verdict = validate_plan(tree, plan, &validation_rules(allow, budget))
@@ -220,13 +223,13 @@ pub(super) fn validate_and_apply(
     let mut reply = apply_validated(call, tree, &verdict, dry_run, author)?;
     reply
         .warnings
-        .extend(recovered.iter().map(|id| format!("the plan {id} had been left half done and was put back")));
+        .extend(recovered.iter().map(|id| format!("plan {id} was left half applied and was rolled back")));
     let (_, unreadable) = plan::list_undoable_plans(tree, &author.actor()).map_err(PlanRequestError::from)?;
     reply.warnings.extend(unreadable.iter().map(plan::UntrustedJournal::message));
     if reply.outcome == ApplyEditPlanOutcome::Applied && !author.is_persistent {
         reply.warnings.push(
-            "the key that signs the journal ends with this process, since no database could be opened: keep the plan, and \
-             use `fluxway undo --plan FILE`"
+            "no database could be opened, so the key that signs the journal is lost when this process exits: save \
+             the plan to undo it with `fluxway undo --plan FILE`"
                 .to_owned(),
         );
     }
@@ -273,12 +276,12 @@ fn apply_validated(
     })
 }
 
-/// How a plan is taken back.
+/// How to undo a plan.
 pub(super) fn undo_hint(id: &str) -> String {
     format!("undo_edit_plan with plan_id {id}, or `fluxway undo {id}`")
 }
 
-/// Runs a command that the user agreed to, and writes that down for the operator.
+/// Runs a command that the user agreed to, and records that in the audit log.
 pub(super) async fn run_check(
     call: &ToolContext,
     root: &str,
@@ -296,31 +299,45 @@ pub(super) async fn run_check(
     Ok(done)
 }
 
-/// Runs a post-check, if it is of an allowed form.
+/// Runs a post-check if its form is allowed.
 fn execute_check(tree: &Tree, command: &str, budget: &WorkBudget) -> Check {
     budget.report_progress(1, &format!("running {command}"));
-    let run = judge_check(command, fluxloop::is_check_command).and_then(|words| {
-        plan::run_check(tree, &words, budget).map_err(|error| spawn_error_message(&words, &error))
-    });
-    match run {
+    let command = command.to_owned();
+    let not_run = |reason: String, skipped: Option<String>| {
+        let output = format!("not run: {reason}");
+        Check { command: command.clone(), passed: false, exit_code: None, timed_out: false, skipped, output }
+    };
+    let words = match judge_check(&command, fluxloop::is_check_command) {
+        Ok(words) => words,
+        Err(reason) => return not_run(reason, None),
+    };
+    match plan::run_check(tree, &words, budget) {
         Ok(checked) => {
             let passed = checked.passed();
             let CheckResult { code, timed_out, output, .. } = checked;
-            Check { command: command.to_owned(), passed, exit_code: code, timed_out, output }
+            let skipped = (!passed && lacks_fluxloop(&words, &output)).then(|| not_installed("fluxloop"));
+            Check { command, passed, exit_code: code, timed_out, skipped, output }
         }
-        Err(reason) => {
-            let output = format!("not run: {reason}");
-            Check { command: command.to_owned(), passed: false, exit_code: None, timed_out: false, output }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let reason = not_installed(words.first().map_or("", String::as_str));
+            not_run(reason.clone(), Some(reason))
         }
+        Err(error) => not_run(error.to_string(), None),
     }
 }
 
-/// Why a program did not start: mostly it is not installed yet.
-fn spawn_error_message(words: &[String], error: &io::Error) -> String {
-    match (error.kind(), words.first()) {
-        (io::ErrorKind::NotFound, Some(program)) => {
-            format!("there is no program `{program}` here; install it first")
-        }
-        _ => error.to_string(),
-    }
+fn not_installed(program: &str) -> String {
+    format!("`{program}` is not installed")
+}
+
+/// Whether a package manager was asked to run FluxLoop and did not find it: uv, Poetry, PDM and Python itself.
+fn lacks_fluxloop(words: &[String], output: &str) -> bool {
+    let messages = [
+        "Failed to spawn: `fluxloop`",
+        "Command not found: fluxloop",
+        "'fluxloop' is not found",
+        "No module named fluxloop",
+        "No module named 'fluxloop'",
+    ];
+    words.iter().any(|word| word == "fluxloop") && messages.iter().any(|message| output.contains(message))
 }

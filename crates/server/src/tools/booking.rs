@@ -13,7 +13,7 @@ use super::{Effect, InteractiveTool, ToolSpec, Toolset};
 use crate::ToolContext;
 use crate::rpc::prompts::PromptEntry;
 
-/// Book a trip (a demonstration: nothing is really booked). Asks for what is not given.
+/// Book a trip (a demonstration: nothing is really booked). Asks for missing arguments.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "read by the questions of the same names; here for the schema")]
@@ -22,17 +22,17 @@ pub(crate) struct Args {
     destination: Option<String>,
     /// First day, YYYY-MM-DD.
     departure: Option<String>,
-    /// Last day, YYYY-MM-DD; left out for one way.
+    /// Last day, YYYY-MM-DD; omit for one way.
     r#return: Option<String>,
     /// How many people, 1 to 9.
     travellers: Option<i64>,
-    /// Where to sit.
+    /// Travel class.
     class: Option<TravelClass>,
-    /// Whether the user has agreed to the price.
+    /// Whether the user agreed to the price.
     confirm: Option<bool>,
 }
 
-/// Where to sit.
+/// Travel class.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TravelClass {
@@ -76,7 +76,6 @@ pub(crate) struct Reply {
     price: u32,
 }
 
-/// The tool.
 pub(crate) struct Booking;
 
 impl InteractiveTool for Booking {
@@ -112,7 +111,8 @@ impl Conversation for Booking {
             f.form_until("When would you like to travel?", days, check_date_order).await?;
 
         f.report_progress(3, 5, "Travellers");
-        let travellers = f.ask("travellers", integer("How many people travel?").within(1..=9)).await?;
+        let travellers =
+            f.ask("travellers", integer("How many people are travelling?").within(1..=9)).await?;
 
         f.report_progress(4, 5, "Class");
         let class = f
@@ -126,10 +126,10 @@ impl Conversation for Booking {
         let question =
             format!("{travellers} to {destination} on {departure} for {price} euros. Shall I book?");
         if !f.ask("confirm", confirm(question)).await? {
-            return Err(Halt::refuse("the user did not agree to the price; nothing was booked"));
+            return Err(Halt::refuse("the user declined the price; nothing was booked"));
         }
         let random = f.random()?;
-        // Somebody who really books does it here, where it happens once however often the answer is sent.
+        // A real booking would go here: `once` runs it a single time even if the answer is sent again.
         let reference = f.once("book", async || Ok(booking_reference(random))).await?;
         f.set_summary(format!(
             "Booked {destination} for {travellers}, {price} euros, reference {reference}."
@@ -159,7 +159,7 @@ fn check_date_order(
     }
 }
 
-/// A price that looks plausible and is the same every time.
+/// A plausible price, always the same for the same trip.
 fn price(
     destination: &str,
     departure: civil::Date,
@@ -176,7 +176,7 @@ fn price(
     one_way * ways * class.price_factor() * u32::try_from(travellers).unwrap_or(1)
 }
 
-/// Six characters that cannot be misread.
+/// Six characters without look-alikes (0 and O, 1 and I).
 fn booking_reference(mut random: u64) -> String {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
     (0..6)
@@ -188,7 +188,6 @@ fn booking_reference(mut random: u64) -> String {
         .collect()
 }
 
-/// The prompt that leads here.
 pub(crate) const PROMPT: PromptEntry = PromptEntry {
     tool: "booking",
     prompt: PromptDescriptor {
@@ -197,7 +196,7 @@ pub(crate) const PROMPT: PromptEntry = PromptEntry {
         description: "Plan and book a trip, step by step.",
         arguments: &[
             PromptArgument { name: "destination", description: "Where to go.", required: true },
-            PromptArgument { name: "class", description: "Where to sit.", required: false },
+            PromptArgument { name: "class", description: "Travel class.", required: false },
         ],
     },
     text: prompt_text,
@@ -207,7 +206,7 @@ fn prompt_text(arguments: &BTreeMap<String, String>) -> String {
     let destination = arguments.get("destination").map_or("", String::as_str);
     let class = arguments.get("class").map(|class| format!(" in {class} class")).unwrap_or_default();
     format!(
-        "I would like to travel to {destination}{class}. Call booking with what you know of my plans; where it asks \
-         for more, ask me. Tell me the price before you confirm."
+        "I would like to travel to {destination}{class}. Call booking with what you know about my plans; if it needs \
+         more, ask me. Tell me the price before you confirm."
     )
 }

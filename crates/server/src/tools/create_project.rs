@@ -1,4 +1,4 @@
-//! `create_project`: a new project, from nothing or as a copy. Asks for what is not given.
+//! `create_project`: creates a project from a template or as a copy. Asks for missing arguments.
 
 use design_tokens::TokenDocument;
 use flow::{Conversation, Flow, Halt, InvalidAnswer, choice, text};
@@ -18,22 +18,22 @@ use crate::ToolContext;
 use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
 use crate::error::RequestError;
 
-/// Create a project, or a copy of one with `copyOf`. Asks for what is not given.
+/// Create a project, or copy one with `copyOf`. Asks for missing arguments.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     name: Option<String>,
     /// What it is for.
     description: Option<String>,
-    /// Its name in addresses; made from the name without it.
+    /// Name in URLs; default: derived from the name.
     slug: Option<String>,
-    /// What it begins with.
+    /// Initial content.
     template: Option<ProjectTemplate>,
-    /// The id of the project to copy: blocks, assets, design system.
+    /// Id of the project to copy: blocks, assets, design system.
     copy_of: Option<String>,
-    /// With `copyOf`: refuse if the original is at another revision.
+    /// With `copyOf`: fail if the original is at another revision.
     if_revision: Option<u64>,
-    /// Only tell what would happen.
+    /// Validate without writing.
     #[serde(default)]
     dry_run: bool,
 }
@@ -52,8 +52,8 @@ impl ProjectTemplate {
     const OPTIONS: [(&str, &str); 4] = [
         ("landing", "A landing page and starter design tokens"),
         ("page", "One page and starter design tokens"),
-        ("empty", "Starter design tokens alone"),
-        ("bare", "Nothing at all"),
+        ("empty", "Starter design tokens only"),
+        ("bare", "Nothing"),
     ];
 
     fn parse(name: &str) -> Self {
@@ -65,7 +65,7 @@ impl ProjectTemplate {
         }
     }
 
-    /// The blocks that a project of this name begins with.
+    /// The initial blocks of a project with this name.
     fn block_specs(self, name: &str) -> Value {
         let page = |children: Value| json!([{ "type": "page", "props": { "title": name, "path": "/" }, "children": children }]);
         match self {
@@ -95,7 +95,6 @@ impl ProjectTemplate {
     }
 }
 
-/// The tool, in one call.
 pub(crate) struct CreateProject {
     call: ToolContext,
 }
@@ -114,7 +113,7 @@ impl InteractiveTool for CreateProject {
     }
 }
 
-/// Name, purpose, what it begins with, and then it is made.
+/// Name, purpose, template, creation.
 const STAGE_COUNT: u32 = 4;
 
 impl Conversation for CreateProject {
@@ -122,11 +121,11 @@ impl Conversation for CreateProject {
     type Reply = ProjectView;
 
     async fn run(&self, f: &mut Flow<'_>, args: Args) -> Result<ProjectView, Halt> {
-        // Nobody should answer questions for something that cannot be.
+        // Before any question: the user should not answer in vain.
         self.validate_args(&args).await?;
         f.report_progress(1, STAGE_COUNT, "Name");
         let name =
-            text("What is the project called?").length(1..=MAX_NAME_CHARS).placeholder("Such as My website");
+            text("What is the project called?").length(1..=MAX_NAME_CHARS).placeholder("e.g. My website");
         let fits = |name: &String| validate_fields(Some(name), None);
         let name = f.ask_until("name", name, fits).await?;
         f.report_progress(2, STAGE_COUNT, "Purpose");
@@ -136,11 +135,11 @@ impl Conversation for CreateProject {
         let template = if args.copy_of.is_some() {
             ProjectTemplate::Empty
         } else {
-            f.report_progress(3, STAGE_COUNT, "Beginning");
-            let wish = choice("What should it begin with?", ProjectTemplate::OPTIONS).default("empty");
+            f.report_progress(3, STAGE_COUNT, "Template");
+            let wish = choice("What should it start with?", ProjectTemplate::OPTIONS).default("empty");
             ProjectTemplate::parse(&f.ask("template", wish).await?)
         };
-        f.report_progress(STAGE_COUNT, STAGE_COUNT, "Creating it");
+        f.report_progress(STAGE_COUNT, STAGE_COUNT, "Creating the project");
         let fields = NewProjectFields { name, slug: args.slug, description, metadata: Map::new() };
         let guard = WriteOptions { if_revision: args.if_revision, dry_run: args.dry_run };
         let wish = ProjectCreation { fields, template, copy_of: args.copy_of, write_options: guard };
@@ -151,7 +150,7 @@ impl Conversation for CreateProject {
     }
 }
 
-/// What is wrong with what a project is to say of itself. What is not known yet is nothing to complain about.
+/// The problems of a new project's fields. Unknown fields have none.
 fn field_problems(
     name: Option<&str>,
     slug: Option<&str>,
@@ -162,15 +161,14 @@ fn field_problems(
     ProjectFields { name, slug, description, metadata: Map::new() }.problems()
 }
 
-/// The same for whoever is asked for a name or a description.
+/// Validates an answer to the question for a name or description.
 fn validate_fields(name: Option<&str>, description: Option<&str>) -> Result<(), InvalidAnswer> {
     match field_problems(name, None, description).into_iter().next() {
         None => Ok(()),
-        Some(problem) => Err(InvalidAnswer::new("That cannot be kept", format!("It {}", problem.message))),
+        Some(problem) => Err(InvalidAnswer::new("That is not valid", format!("It {}", problem.message))),
     }
 }
 
-/// What was wished for.
 struct ProjectCreation {
     fields: NewProjectFields,
     template: ProjectTemplate,
@@ -179,19 +177,20 @@ struct ProjectCreation {
 }
 
 impl CreateProject {
-    /// Refuses what no answer could make right. Whether a slug is free is decided when the project is made.
+    /// Rejects arguments that no answer could fix. Whether a slug is free is decided when the project is
+    /// created.
     async fn validate_args(&self, args: &Args) -> Result<(), RequestError> {
         let Args { name, slug, description, copy_of, .. } = args;
         if copy_of.is_none() && args.if_revision.is_some() {
             return Err(RequestError::invalid_argument(
                 "ifRevision",
-                "a new project has none; it is for `copyOf`",
+                "a new project has no revision; use it with `copyOf`",
             ));
         }
         if copy_of.is_some() && args.template.is_some() {
             return Err(RequestError::invalid_argument(
                 "template",
-                "a copy begins with what is in the original; leave it out",
+                "a copy starts with the content of the original; omit it",
             ));
         }
         ProjectRejection::reject_if_any(field_problems(

@@ -1,4 +1,4 @@
-//! `delete_project`: a project goes for good, once somebody has said its name.
+//! `delete_project`: deletes a project permanently, once the user has typed its name.
 
 use flow::{Conversation, Flow, Halt, InvalidAnswer, text};
 use projects::Project;
@@ -10,21 +10,21 @@ use crate::ToolContext;
 use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
 use crate::error::RequestError;
 
-/// Delete a project with its blocks, assets and versions, for good. The user is asked for its name.
+/// Permanently delete a project with its blocks, assets and versions. The user must type its name.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     project_id: String,
-    /// Where the user cannot be asked: the name of the project, as the user typed it.
+    /// If the client cannot ask: the project's name, as the user typed it.
     confirm: Option<String>,
-    /// Refuse if the project is at another revision.
+    /// Fail if the project is at another revision.
     if_revision: Option<u64>,
-    /// Only tell what would be gone.
+    /// Preview without deleting.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// What is gone.
+/// The deleted project.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reply {
@@ -33,9 +33,9 @@ pub(crate) struct Reply {
     blocks: u64,
     assets: u64,
     versions: u64,
-    /// Whether it is gone.
+    /// Whether it was deleted.
     deleted: bool,
-    /// It was only tried: nothing is gone.
+    /// Dry run: nothing was deleted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
 }
@@ -54,7 +54,6 @@ impl Reply {
     }
 }
 
-/// The tool, in one call.
 pub(crate) struct DeleteProject {
     call: ToolContext,
 }
@@ -83,7 +82,7 @@ impl Conversation for DeleteProject {
         if guard.dry_run {
             return Ok(self.delete(&id, guard).await?);
         }
-        // What the user agrees to lose must still be that when they have agreed.
+        // Checked again after the answer: what is deleted must be what the user agreed to.
         let look = async || self.load_summary(&id, guard).await.map_err(failure_to_halt);
         let (project, revision): (Reply, u64) = f.derive("project", look).await?;
         let Reply { name, blocks, assets, versions, .. } = project;
@@ -91,17 +90,17 @@ impl Conversation for DeleteProject {
         if args.confirm.is_some_and(|typed| !is_named(&typed)) {
             Err(RequestError::rule_violation(
                 "/confirm",
-                "is not the name of the project; ask the user to type it",
+                "is not the project's name; ask the user to type it",
             ))?;
         }
         let question = format!(
-            "{name} ({id}) and its {blocks} blocks, {assets} assets and {versions} versions will be gone for good. \
-             Type its name to delete it."
+            "{name} ({id}) will be deleted permanently, with its content (blocks: {blocks}, assets: {assets}, \
+             versions: {versions}). Type its name to delete it."
         );
         let wrong =
             || InvalidAnswer::new("That is not its name", format!("Type {name} to delete it, or cancel"));
         let fits = |typed: &String| if is_named(typed) { Ok(()) } else { Err(wrong()) };
-        // A model could fill in an argument. Where there is a person to be asked, only a person says it.
+        // A model could fill in an argument. If the user can be asked, only the user's answer counts.
         let key = if f.can_ask() { "name" } else { "confirm" };
         f.ask_until(key, text(question).length(1..=200), fits).await?;
         let guard = WriteOptions { if_revision: guard.if_revision.or(Some(revision)), ..guard };
@@ -111,7 +110,7 @@ impl Conversation for DeleteProject {
     }
 }
 
-/// A store that cannot be reached now may be there at the next try, and the conversation with it.
+/// An unavailable store may be back at the next try, so the conversation must survive it.
 fn failure_to_halt(failure: RequestError) -> Halt {
     match failure {
         RequestError::StoreUnavailable { source } | RequestError::StoreFull { source } => {

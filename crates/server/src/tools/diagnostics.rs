@@ -1,4 +1,4 @@
-//! Tools for trying out a client. Off unless asked for.
+//! Tools for testing a client. Off by default.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const fn spec(name: &'static str, title: &'static str) -> ToolSpec {
     ToolSpec { name, title, toolset: Toolset::Diagnostics, effect: Effect::ReadOnly }
 }
 
-/// Give a text back as it came.
+/// Return the text unchanged.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EchoArgs {
@@ -28,7 +28,6 @@ pub(crate) struct EchoReply {
     text: String,
 }
 
-/// Gives a text back.
 pub(crate) struct Echo;
 
 impl Tool for Echo {
@@ -41,25 +40,24 @@ impl Tool for Echo {
     }
 }
 
-/// Wait for a while and report progress, so that progress and cancellation can be tried.
+/// Wait and report progress, to test progress and cancellation.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WaitArgs {
-    /// How many steps to take.
+    /// Number of steps.
     #[schemars(range(min = 1, max = 1000))]
     steps: u32,
-    /// How long each step takes, in milliseconds.
+    /// Duration of each step in milliseconds.
     #[schemars(range(min = 0, max = 10_000))]
     step_ms: u32,
 }
 
-/// What was waited.
+/// The steps taken.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct WaitReply {
     steps: u32,
 }
 
-/// Waits.
 pub(crate) struct Wait;
 
 impl Tool for Wait {
@@ -76,21 +74,20 @@ impl Tool for Wait {
             tokio::time::sleep(Duration::from_millis(step_ms.into())).await;
             call.notifier.progress(step, steps, "waiting");
         }
-        call.notifier.log(LogLevel::Info, "wait", "waited long enough");
+        call.notifier.log(LogLevel::Info, "wait", "finished waiting");
         Ok(WaitReply { steps })
     }
 }
 
-/// Fail from within, to see that nothing else is harmed.
+/// Panic, to test that nothing else is affected.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CrashArgs {}
 
-/// Never given.
+/// Never returned.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CrashReply {}
 
-/// Panics.
 pub(crate) struct Crash;
 
 impl Tool for Crash {
@@ -98,7 +95,7 @@ impl Tool for Crash {
     type Args = CrashArgs;
     type Reply = CrashReply;
 
-    #[expect(clippy::panic, reason = "that is what it is for")]
+    #[expect(clippy::panic, reason = "panicking is its purpose")]
     async fn call(&self, _: ToolContext, CrashArgs {}: CrashArgs) -> Result<CrashReply, RequestError> {
         panic!("this tool panics on purpose")
     }

@@ -1,4 +1,4 @@
-//! `edit_asset`: files of a project are put, described and deleted.
+//! `edit_asset`: puts, updates and deletes files of a project.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,31 +13,32 @@ use crate::ToolContext;
 use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
 use crate::error::RequestError;
 
-/// Put, describe or delete an asset: an image, video, font, PDF or text of at most 10 MB. Blocks name it as `asset:<id>`.
+/// Put, update or delete an asset: an image, video, font, PDF or text, at most 10 MB. Blocks use it as
+/// `asset:<id>`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     project_id: String,
     action: AssetAction,
-    /// The one that is there; to put a new one, leave it out.
+    /// Existing asset; omit to put a new one.
     asset_id: Option<String>,
-    /// A file name; needed for a new one.
+    /// File name; required for a new one.
     name: Option<String>,
-    /// To put: base64, about 3 MB in one call.
+    /// To put: base64, about 3 MB per call.
     content: Option<String>,
-    /// To put: must be true; found out without it.
+    /// To put: must match; default: detected.
     content_type: Option<String>,
-    /// What stands for an image.
+    /// Alternative text.
     alt: Option<String>,
-    /// To put: add the content to what is there, for more than one call can carry.
+    /// To put: append to the existing content, if one call cannot carry it all.
     #[serde(default)]
     append: bool,
-    /// To delete: also if blocks use it.
+    /// To delete: even if blocks use it.
     #[serde(default)]
     force: bool,
-    /// Refuse if the project is at another revision.
+    /// Fail if the project is at another revision.
     if_revision: Option<u64>,
-    /// Only tell what would happen.
+    /// Validate without writing.
     #[serde(default)]
     dry_run: bool,
 }
@@ -51,7 +52,7 @@ enum AssetAction {
     Delete,
 }
 
-/// What became of it.
+/// The result of the action.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reply {
@@ -63,7 +64,6 @@ pub(crate) struct Reply {
     dry_run: bool,
 }
 
-/// The tool.
 pub(crate) struct EditAsset;
 
 impl Tool for EditAsset {
@@ -88,7 +88,7 @@ impl Tool for EditAsset {
     }
 }
 
-/// What each action takes, and what it cannot do without.
+/// Which arguments each action accepts and requires.
 fn check_arguments(args: &Args) -> Result<(), RequestError> {
     use AssetAction::{Delete, Put, Update};
     let table = [
@@ -124,7 +124,7 @@ async fn apply_action(
     }
     let patch = AssetPatch { name: args.name, alt: args.alt };
     if patch == AssetPatch::default() {
-        return Err(RequestError::rule_violation("", "nothing is to change; give a name or an alt"));
+        return Err(RequestError::rule_violation("", "nothing to change; pass a name or an alt"));
     }
     Ok(scope.store().update_asset(write, &asset, patch).await?)
 }
@@ -164,8 +164,8 @@ async fn put_asset(
     Ok(scope.store().put_asset(scope.write(id, guard), new).await?)
 }
 
-/// The guard of a write that is made from something that was read at this revision. It is always this one that the store
-/// compares: if it were the caller's, what somebody has written since the read would be lost.
+/// The options of a write that is based on a read at this revision. The store must compare this revision, not
+/// the caller's: otherwise a write since the read would be lost.
 fn pin_revision(
     scope: &ProjectScope,
     id: &ProjectId,
@@ -176,7 +176,7 @@ fn pin_revision(
     Ok(WriteOptions { if_revision: Some(revision), ..options })
 }
 
-/// JSON and CSS are told from other texts by their type alone, so they stay what they were as long as they can.
+/// JSON and CSS cannot be detected from their content, so their type is kept as long as it is valid.
 fn keep_content_type(before: ContentType, new: NewAsset, scope: &ProjectScope) -> NewAsset {
     if !matches!(before, ContentType::Json | ContentType::Css) {
         return new;
@@ -188,12 +188,12 @@ fn keep_content_type(before: ContentType, new: NewAsset, scope: &ProjectScope) -
 
 fn decode_base64(content: String) -> Result<Vec<u8>, RequestError> {
     let bytes = STANDARD.decode(content.into_bytes());
-    bytes.map_err(|_| RequestError::rule_violation("/content", "is not base64 with padding; encode it again"))
+    bytes.map_err(|_| RequestError::rule_violation("/content", "is not padded base64; encode it again"))
 }
 
 fn parse_content_type(text: &str) -> Result<ContentType, RequestError> {
     ContentType::parse(text).ok_or_else(|| {
         let types = ContentType::ALL.map(ContentType::as_str).join(", ");
-        RequestError::rule_violation("/contentType", format!("is none that is taken; there are {types}"))
+        RequestError::rule_violation("/contentType", format!("is not supported; use one of {types}"))
     })
 }

@@ -1,4 +1,4 @@
-//! `edit_block_type`: block types of a project's own.
+//! `edit_block_type`: defines and deletes custom block types.
 
 use projects::{AllowedChildren, CustomBlockType};
 use schemars::JsonSchema;
@@ -11,43 +11,42 @@ use crate::ToolContext;
 use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
 use crate::error::RequestError;
 
-/// Define a block type of a project's own, or delete it.
+/// Define or delete a custom block type of a project.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     project_id: String,
     /// a-z, 0-9 and -.
     name: String,
-    /// The JSON Schema of the props, written out without $ref.
+    /// JSON Schema of the props, without $ref.
     schema: Option<Map<String, Value>>,
     #[serde(default)]
     description: String,
-    /// The types that may be inside; any without it, none if empty.
+    /// Allowed child types; default: any; none if empty.
     children: Option<Vec<String>>,
-    /// Delete the type. Refused while blocks are of it.
+    /// Delete the type. Fails while blocks use it.
     #[serde(default)]
     delete: bool,
-    /// Refuse if the project is at another revision.
+    /// Fail if the project is at another revision.
     if_revision: Option<u64>,
-    /// Only tell what would happen.
+    /// Validate without writing.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// What became of it.
+/// The result of the edit.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reply {
     revision: u64,
     name: String,
-    /// It is gone.
+    /// The type was deleted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     deleted: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
 }
 
-/// The tool.
 pub(crate) struct EditBlockType;
 
 impl Tool for EditBlockType {
@@ -79,10 +78,10 @@ impl Tool for EditBlockType {
     }
 }
 
-/// What a type is made of has no meaning for one that goes.
+/// A deletion takes no definition.
 fn check_arguments(args: &Args) -> Result<(), RequestError> {
     const WHEN_DEFINING: &[bool] = &[false];
-    let what = if args.delete { "deletion" } else { "definition (unless you `delete`)" };
+    let what = if args.delete { "deletion" } else { "definition (unless `delete` is set)" };
     let table = [
         required("schema", args.schema.is_some(), WHEN_DEFINING),
         optional("description", !args.description.is_empty(), WHEN_DEFINING),

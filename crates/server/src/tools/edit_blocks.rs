@@ -1,4 +1,4 @@
-//! `edit_blocks`: blocks are created, changed, moved, copied and deleted.
+//! `edit_blocks`: creates, updates, moves, copies and deletes blocks.
 
 use projects::{BlockId, BlockPosition, Error, NewBlock, ProjectId, ProjectRejection, ValidationProblem};
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
 use crate::error::RequestError;
 
 /// Create, update, move, copy or delete blocks. Pages are blocks of type `page` without a parent;
-/// `list_block_types` tells the types and their props.
+/// `list_block_types` lists the types and their props.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
@@ -21,21 +21,21 @@ pub(crate) struct Args {
     action: BlockAction,
     /// The block to update, move, copy or delete.
     block_id: Option<String>,
-    /// To create: `[{"type", "props", "children": […]}]`, with all that is inside.
+    /// To create: `[{"type", "props", "children": […]}]`, with all descendants.
     blocks: Option<Vec<Map<String, Value>>>,
     /// To update: a JSON Merge Patch of the props; null removes.
     props: Option<Map<String, Value>>,
-    /// Place it inside of this block; among the pages without it.
+    /// Place it inside this block; default: among the pages.
     parent_id: Option<String>,
-    /// With or without `parentId`: so many come before it; it is the last without it.
+    /// Position in `parentId`, or among the pages, from 0; default: last.
     index: Option<u32>,
     /// Or: place it before this block.
     before: Option<String>,
     /// Or: place it after this block.
     after: Option<String>,
-    /// Refuse if the project is at another revision.
+    /// Fail if the project is at another revision.
     if_revision: Option<u64>,
-    /// Only tell what would happen.
+    /// Validate without writing.
     #[serde(default)]
     dry_run: bool,
 }
@@ -51,22 +51,21 @@ enum BlockAction {
     Delete,
 }
 
-/// What became of it.
+/// The result of the action.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reply {
     /// The revision of the project.
     revision: u64,
-    /// The blocks that were written, parents before children; what was created or copied without its props.
+    /// The blocks that were written, parents before children; created and copied ones without props.
     blocks: Vec<BlockView>,
-    /// How many are gone.
+    /// Number of deleted blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted: Option<u64>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
 }
 
-/// The tool.
 pub(crate) struct EditBlocks;
 
 impl Tool for EditBlocks {
@@ -92,7 +91,7 @@ impl Tool for EditBlocks {
     }
 }
 
-/// What each action takes, and what it cannot do without.
+/// Which arguments each action accepts and requires.
 fn check_arguments(args: &Args) -> Result<(), RequestError> {
     use BlockAction::{Copy, Create, Delete, Move, Update};
     const PLACING_ACTIONS: &[BlockAction] = &[Create, Move, Copy];
@@ -115,17 +114,17 @@ fn check_arguments(args: &Args) -> Result<(), RequestError> {
     match places.iter().filter(|is_given| **is_given).count() {
         0 if args.action == Move => Err(RequestError::invalid_argument(
             "parentId",
-            "say where to: parentId and index, before, or after",
+            "pass a destination: parentId and index, before, or after",
         )),
         0 | 1 => Ok(()),
         _ => Err(RequestError::invalid_argument(
             "before",
-            "say one place: parentId and index, before, or after",
+            "pass only one place: parentId and index, before, or after",
         )),
     }
 }
 
-/// A copy stands after the original, unless another place is named.
+/// A copy is placed after the original by default.
 fn parse_placement(args: &Args) -> Result<BlockPosition, RequestError> {
     let id = |text: &Option<String>| text.as_deref().map(BlockId::parse).transpose();
     Ok(match (id(&args.before)?, id(&args.after)?) {
@@ -140,7 +139,7 @@ fn parse_placement(args: &Args) -> Result<BlockPosition, RequestError> {
     })
 }
 
-/// Rules have names of their own for what they are about. Whoever called knows the arguments: these are where it is told.
+/// Maps the paths of rule violations to the names of the arguments, which are what the caller knows.
 fn map_error_paths(args: &Args) -> impl Fn(Error) -> Error + use<> {
     let place = match (&args.before, &args.after, args.index) {
         (Some(_), ..) => "/before",

@@ -1,4 +1,4 @@
-//! `edit_design_system`: design tokens are set, renamed, deleted and imported.
+//! `edit_design_system`: sets, renames, deletes and imports design tokens.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -17,8 +17,8 @@ use crate::ToolContext;
 use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
 use crate::error::RequestError;
 
-/// Change the design tokens of a project (W3C format, DTCG 2025.10): all changes, or none. Renaming rewrites aliases; importing replaces
-/// everything.
+/// Change the design tokens of a project (W3C format, DTCG 2025.10): all changes or none. Renaming updates
+/// aliases; importing replaces everything.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
@@ -26,9 +26,9 @@ pub(crate) struct Args {
     /// In order.
     #[schemars(length(min = 1, max = 1000))]
     changes: Vec<DesignChange>,
-    /// Refuse if the project is at another revision.
+    /// Fail if the project is at another revision.
     if_revision: Option<u64>,
-    /// Only tell what would happen.
+    /// Validate without writing.
     #[serde(default)]
     dry_run: bool,
 }
@@ -38,21 +38,21 @@ pub(crate) struct Args {
 #[schemars(inline)]
 struct DesignChange {
     op: DesignOp,
-    /// Of a token or group, such as `color.brand.500`.
+    /// Token or group, such as `color.brand.500`.
     path: Option<String>,
     /// To rename: the new path.
     to: Option<String>,
     /// To set: a value such as `"#0a7"` or `{"value": 4, "unit": "px"}`, or an alias `"{color.brand.500}"`.
     value: Option<Value>,
-    /// To set: color, dimension, fontFamily …; without it as before, or as the group says.
+    /// To set: color, dimension, fontFamily …; default: unchanged, or the group's.
     r#type: Option<String>,
-    /// To set: the mode that the value is for, such as `dark`. To delete: only what the token has for it.
+    /// To set: the mode of the value, such as `dark`. To delete: only the value in this mode.
     mode: Option<String>,
     description: Option<String>,
-    /// To delete: also what aliases name.
+    /// To delete: even if aliases use it.
     #[serde(default)]
     force: bool,
-    /// To import: the text of a file.
+    /// To import: the file's content.
     source: Option<String>,
 }
 
@@ -68,23 +68,22 @@ enum DesignOp {
     Starter,
 }
 
-/// What became of it.
+/// The result of the changes.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reply {
     revision: u64,
-    /// The paths that are not what they were, of many the first.
+    /// Changed paths; only the first if there are many.
     touched: Vec<String>,
-    /// How many more there are.
+    /// Number of changed paths not listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     more_touched: Option<usize>,
-    /// What is to be said about what came in.
+    /// Problems found in the new tokens.
     findings: Vec<FindingView>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
 }
 
-/// The tool.
 pub(crate) struct EditDesignSystem;
 
 impl Tool for EditDesignSystem {
@@ -117,7 +116,7 @@ impl Tool for EditDesignSystem {
     }
 }
 
-/// All changes as one. Everything that a rule refuses is told at once.
+/// All changes as one edit. All rule violations are reported together.
 fn parse_changes(changes: Vec<DesignChange>) -> Result<DesignEdit, RequestError> {
     changes.iter().enumerate().try_for_each(|(at, change)| change.check_arguments(at))?;
     let (mut edits, mut problems) = (Vec::new(), Vec::new());
@@ -159,7 +158,7 @@ impl DesignChange {
         })
     }
 
-    /// What each change takes, and what it cannot do without.
+    /// Which arguments each change accepts and requires.
     fn check_arguments(&self, at: usize) -> Result<(), RequestError> {
         use DesignOp::{Delete, ImportCss, ImportDtcg, Rename, Set};
         argument_rules::check_rules(

@@ -11,22 +11,22 @@ use crate::error::RequestError;
 use crate::rpc::resources::document_uri;
 use crate::{CitationFormat, ToolContext};
 
-/// Answer a question from the documentation of FluxLoop and this server, and from indexed documents, with citations. Quotes
-/// what is written; says so when nothing fits.
+/// Answer a question from the documentation of FluxLoop and this server, and from indexed documents, with
+/// citations. Quotes the sources; says so when nothing matches.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// The question, in plain words.
+    /// Question in plain language.
     #[schemars(length(min = 1))]
     query: String,
-    /// How many pages to consider.
+    /// Pages to consider.
     #[serde(default = "default_top_k")]
     #[schemars(range(min = 1, max = 20))]
     top_k: usize,
-    /// Hints such as `{"detected_framework": "fastapi"}`: pages about them go before others.
+    /// Hints such as `{"detected_framework": "fastapi"}`: pages about them rank higher.
     #[serde(default)]
     context: Map<String, Value>,
-    /// What `citations` holds: paths, or objects with path and section.
+    /// Form of `citations`: paths, or objects with path and section.
     #[serde(default)]
     citation_format: Option<CitationFormatArg>,
 }
@@ -51,22 +51,22 @@ fn default_top_k() -> usize {
     5
 }
 
-/// An answer and where it comes from.
+/// An answer and its sources.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Reply {
-    /// Markdown. `[1]` stands for the first citation.
+    /// Markdown. `[1]` refers to the first citation.
     answer: String,
-    /// The documents that are quoted, the best first; empty if nothing fits.
+    /// Quoted documents, best match first; empty if nothing matches.
     citations: Vec<Value>,
-    /// The same with section, lines, score and resource.
+    /// The citations with section, lines, score and resource.
     citation_details: Vec<CitationDetail>,
-    /// How sure it is that the answer is about the question, from 0 to 1.
+    /// Confidence that the answer is about the question, from 0 to 1.
     score: f64,
-    /// How many passages the answer quotes.
+    /// Number of passages that the answer quotes.
     chunks_used: usize,
-    /// How they were found.
+    /// How the passages were found.
     retrieval: Retrieval,
-    /// The nearest headings, where nothing fits well.
+    /// Closest headings, if nothing matches well.
     weak_matches: Vec<String>,
     /// Indexes that could not be searched.
     warnings: Vec<String>,
@@ -76,13 +76,13 @@ pub(crate) struct Reply {
 struct CitationDetail {
     path: String,
     section: String,
-    /// The first and the last line.
+    /// First and last line.
     lines: [usize; 2],
     score: f64,
-    /// The versions that it is about, if not all.
+    /// Versions that it applies to, if not all.
     #[serde(skip_serializing_if = "Option::is_none")]
     versions: Option<String>,
-    /// To be read with `resources/read`.
+    /// For `resources/read`.
     uri: String,
 }
 
@@ -92,7 +92,6 @@ struct Retrieval {
     modes: Vec<&'static str>,
 }
 
-/// The tool.
 pub(crate) struct Faq;
 
 impl Tool for Faq {
@@ -107,7 +106,10 @@ impl Tool for Faq {
 
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         if args.query.trim().is_empty() {
-            return Err(RequestError::invalid_argument("query", "is empty; ask a question in plain words"));
+            return Err(RequestError::invalid_argument(
+                "query",
+                "is empty; ask a question in plain language",
+            ));
         }
         let hints = collect_hints(&args.context);
         let query = Query { text: &args.query, hints: &hints, top: args.top_k };
@@ -117,7 +119,7 @@ impl Tool for Faq {
     }
 }
 
-/// Every text in the context, wherever it stands: clients name their hints as they like.
+/// Every string in the context, at any depth: clients name their hints as they like.
 fn collect_hints(context: &Map<String, Value>) -> Vec<&str> {
     fn collect<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
         match value {
@@ -169,7 +171,7 @@ impl CitationDetail {
     }
 }
 
-/// More digits would pretend to know more.
+/// More digits would suggest a precision that the score does not have.
 fn round_score(score: f32) -> f64 {
     (f64::from(score) * 1000.0).round() / 1000.0
 }

@@ -21,38 +21,38 @@ use crate::ToolContext;
 use crate::app::project_scope::ProjectScope;
 use crate::error::RequestError;
 
-/// The most blocks in one answer.
+/// Limit for the blocks in one reply.
 const MAX_BLOCKS: u32 = 500;
-/// How many levels are read when nobody says.
+/// Levels to read without `depth`.
 const DEFAULT_DEPTH: u32 = 3;
-/// The most blocks that are rendered at once.
+/// Limit for the blocks rendered at once.
 const RENDER_QUERY: TreeQuery = TreeQuery { depth: u32::MAX, max_blocks: 5_000 };
-/// How often a page is read anew because somebody has written meanwhile. Whoever never stops writing gets it as it came.
+/// How often a page is read because of concurrent writes. After that, an inconsistent read is accepted.
 const MAX_READ_ATTEMPTS: u32 = 4;
 
-/// Read pages and blocks of a project: all pages, or one block with what is inside, as JSON or HTML.
+/// Read pages and blocks of a project: all pages, or one block and its children, as JSON or HTML.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     project_id: String,
-    /// A page or block; all pages without it.
+    /// Page or block; default: all pages.
     block_id: Option<String>,
-    /// List the blocks anywhere in the project whose props contain this text.
+    /// List all blocks in the project whose props contain this text.
     #[schemars(length(min = 1, max = 200))]
     find: Option<String>,
-    /// How many levels: 1 is the block itself, or the pages; 3 without it.
+    /// Levels to read: 1 is the block itself, or the pages; default: 3.
     #[schemars(range(min = 1, max = 32))]
     depth: Option<u32>,
-    /// List what is directly inside, at most so many, instead of a tree.
+    /// List direct children, at most this many, instead of a tree.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<u32>,
     cursor: Option<String>,
-    /// `html` renders a block, or the one page.
+    /// `html` renders one block or page.
     #[serde(default)]
     format: BlockFormat,
     /// A published version instead of the draft.
     version: Option<u32>,
-    /// Of each block only these: type, props, more …
+    /// Only these fields: type, props, more …
     #[serde(default)]
     fields: Vec<String>,
 }
@@ -70,23 +70,22 @@ enum BlockFormat {
 #[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reply {
-    /// The revision that they were read at.
+    /// The revision at which they were read.
     revision: u64,
     /// Trees of `id`, `type`, `parentId`, `props`, `children`; `more` counts children that were not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<Value>>")]
     blocks: Option<Vec<NodeView>>,
-    /// How many blocks contain the text, listed or not.
+    /// Number of blocks that contain the text, listed or not.
     #[serde(skip_serializing_if = "Option::is_none")]
     matches: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-    /// The blocks as HTML; a page as a whole document.
+    /// The blocks as HTML; a page as a complete document.
     #[serde(skip_serializing_if = "Option::is_none")]
     html: Option<String>,
 }
 
-/// The tool.
 pub(crate) struct GetBlocks;
 
 impl Tool for GetBlocks {
@@ -122,7 +121,6 @@ impl Tool for GetBlocks {
     }
 }
 
-/// How blocks are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReadMode {
     Tree,
@@ -131,11 +129,11 @@ enum ReadMode {
     Html,
 }
 
-/// Which way the arguments ask for, and whether they go together.
+/// The read mode that the arguments select. Rejects arguments that do not go together.
 fn parse_read_mode(args: &Args) -> Result<ReadMode, RequestError> {
     let (way, what) = match args.format {
         BlockFormat::Html => (ReadMode::Html, "format"),
-        BlockFormat::Json if args.find.is_some() => (ReadMode::Find, "find"),
+        BlockFormat::Json if args.find.is_some() => (ReadMode::Find, "search"),
         BlockFormat::Json if args.limit.is_some() || args.cursor.is_some() => (ReadMode::List, "list"),
         BlockFormat::Json => (ReadMode::Tree, "tree"),
     };
@@ -151,7 +149,7 @@ fn parse_read_mode(args: &Args) -> Result<ReadMode, RequestError> {
     Ok(way)
 }
 
-/// A tree of the draft, or of a version.
+/// A tree of the draft or of a version.
 async fn read_tree(
     scope: &ProjectScope,
     id: &ProjectId,
@@ -166,7 +164,7 @@ async fn read_tree(
     Ok(AtRevision { revision: version.revision, value: BlockTree::from_blocks(blocks).query(block, query)? })
 }
 
-/// The blocks that contain a text, each by itself.
+/// The blocks that contain a text, without children.
 async fn find_blocks(
     scope: &ProjectScope,
     id: &ProjectId,
@@ -189,7 +187,7 @@ async fn find_blocks(
     Ok(Reply { revision: found.revision, blocks: Some(blocks), matches: Some(matches), ..Reply::default() })
 }
 
-/// What is directly inside, page by page.
+/// The direct children, page by page.
 async fn list_children(
     scope: &ProjectScope,
     id: &ProjectId,
@@ -227,13 +225,14 @@ async fn render_html(
     let PageSnapshot { blocks: found, design, assets } = load_page_snapshot(scope, id, block, args).await?;
     let nodes = build_nodes(found.value);
     if nodes.len() > 1 {
-        let why = format!("there are {} pages; name one, each is a document of its own", nodes.len());
+        let why = format!("there are {} pages, each a separate document; pass the id of one", nodes.len());
         return Err(RequestError::rule_violation("/blockId", why));
     }
     let rendered = scope.run_blocking(move || {
         let linked = |asset: &AssetId| {
             let known = assets.get(asset)?;
-            // No page can load the resource that holds it. Whoever puts the page online knows where its assets will be.
+            // A page cannot load MCP resources. Only the publisher of the page knows the final URLs of its
+            // assets.
             Some(AssetLink { url: format!("asset:{asset}"), alt: known.alt.clone() })
         };
         let options = render::RenderOptions {
@@ -246,7 +245,7 @@ async fn render_html(
     Ok(Reply { revision: found.revision, html: Some(rendered.await?), ..Reply::default() })
 }
 
-/// Blocks, and what they refer to.
+/// Blocks and what they refer to.
 struct PageSnapshot {
     blocks: AtRevision<Vec<BlockEntry>>,
     design: TokenDocument,
@@ -272,7 +271,7 @@ async fn load_page_snapshot(
         let assets = scope.store().list_assets(&scope.account, id, Page::ALL).await?;
         let blocks = scope.store().blocks(&scope.account, id, block, RENDER_QUERY).await?;
         tries += 1;
-        // These are three reads. Only what is at one revision has ever been together.
+        // These are three reads. They are consistent only if all are at the same revision.
         let is_one = [design.revision, assets.revision].iter().all(|revision| *revision == blocks.revision);
         if is_one || tries == MAX_READ_ATTEMPTS {
             return Ok(PageSnapshot { blocks, design: design.value, assets: by_id(assets.value.items) });

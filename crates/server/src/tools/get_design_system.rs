@@ -1,4 +1,4 @@
-//! `get_design_system`: design tokens as they are written, resolved, exported, judged, measured.
+//! `get_design_system`: design tokens as written, resolved or exported; their problems and their contrast.
 
 use design_tokens::export::ExportOptions;
 use design_tokens::{
@@ -19,30 +19,30 @@ use crate::ToolContext;
 use crate::app::project_scope::ProjectScope;
 use crate::error::RequestError;
 
-/// How many tokens are resolved in one answer when nobody says.
+/// Resolved tokens per reply without `limit`.
 const DEFAULT_LIMIT: usize = 200;
 
-/// Read the design tokens of a project: as written (DTCG), resolved in a mode, exported for a tool, with what is wrong
-/// with them, or the contrast (WCAG) of their colours.
+/// Read the design tokens of a project: as written (DTCG), resolved in a mode, exported for a tool, their
+/// problems, or the contrast (WCAG) of their colours.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     project_id: String,
-    /// `tokens` without it.
+    /// Default: `tokens`.
     #[serde(default)]
     view: DesignView,
     /// A published version instead of the draft.
     version: Option<u32>,
-    /// Only this token or group: with `tokens` and `resolved`.
+    /// With `tokens` and `resolved`: only this token or group.
     path: Option<String>,
     /// With `resolved`: such as `dark`.
     mode: Option<String>,
     /// With `export`.
     format: Option<DesignExportFormat>,
-    /// With css and scss: what names begin with.
+    /// With css and scss: prefix of names.
     #[schemars(length(max = 64))]
     prefix: Option<String>,
-    /// With `contrast`: text on background, by path; those that names suggest without it.
+    /// With `contrast`: text on background, by path; default: as names suggest.
     #[serde(default)]
     #[schemars(length(max = 200))]
     pairs: Vec<PairArg>,
@@ -72,7 +72,7 @@ struct PairArg {
     background: String,
 }
 
-/// JSON in its own order, which a `Value` does not keep.
+/// JSON with its keys in the original order, which `Value` does not keep.
 struct RawJson(Box<RawValue>);
 
 impl RawJson {
@@ -101,15 +101,15 @@ impl JsonSchema for RawJson {
     }
 }
 
-/// A design system, seen in one way.
+/// One view of a design system.
 #[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reply {
     revision: u64,
-    /// The modes that tokens have values for; the whole of the tokens tells them itself.
+    /// Modes that tokens have values for; omitted with the full document, which lists them itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     modes: Option<Vec<String>>,
-    /// The file, or a part of it.
+    /// The document, or a part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<RawJson>,
     /// Tokens with their final values.
@@ -117,12 +117,12 @@ pub(crate) struct Reply {
     resolved: Option<Vec<ResolvedView>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-    /// The text for the other tool.
+    /// The exported text.
     #[serde(skip_serializing_if = "Option::is_none")]
     export: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     contrast: Option<Vec<ContrastView>>,
-    /// What is wrong, or could not be exported.
+    /// Problems, and what could not be exported.
     #[serde(skip_serializing_if = "Option::is_none")]
     findings: Option<Vec<FindingView>>,
 }
@@ -136,12 +136,12 @@ struct ResolvedView {
     value: RawJson,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    /// Why it should not be used any more.
+    /// Why it should no longer be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     deprecated: Option<String>,
 }
 
-/// A text on a background.
+/// The contrast of a text on a background.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ContrastView {
@@ -151,13 +151,12 @@ struct ContrastView {
     mode: Option<String>,
     /// Such as `4.5:1`.
     ratio: String,
-    /// `AAA`, `AA` or `fail`, for text of usual size.
+    /// `AAA`, `AA` or `fail`, for normal text.
     normal: &'static str,
     /// The same for large text.
     large: &'static str,
 }
 
-/// The tool.
 pub(crate) struct GetDesignSystem;
 
 impl Tool for GetDesignSystem {
@@ -175,7 +174,7 @@ impl Tool for GetDesignSystem {
         let project_scope = ProjectScope::for_call(&call).await?;
         let id = project_scope.resolve_project_id(&args.project_id)?;
         if (args.view, &args.path, args.version) == (DesignView::Tokens, &None, None) {
-            // Most often asked for, and kept as it is.
+            // The most frequent request, and stored in this form.
             let AtRevision { revision, value } =
                 project_scope.store().design_text(&project_scope.account, &id).await?;
             let tokens = RawValue::from_string(value).map(RawJson).map_err(RequestError::internal)?;
@@ -186,14 +185,14 @@ impl Tool for GetDesignSystem {
         if args.view == DesignView::Tokens {
             return Ok(Reply { tokens: Some(source_json(&design, args.path.as_deref())?), ..reply });
         }
-        // All others work on every token, in every mode.
+        // All other views process every token in every mode.
         project_scope.run_blocking(move || render_view(reply, &design, args)).await
     }
 }
 
 fn render_view(reply: Reply, design: &TokenDocument, args: Args) -> Result<Reply, RequestError> {
     match args.view {
-        DesignView::Tokens => Err(RequestError::internal("the view `tokens` is answered before this point")),
+        DesignView::Tokens => Err(RequestError::internal("the view `tokens` is handled before this point")),
         DesignView::Resolved => add_resolved_tokens(reply, design, &args),
         DesignView::Export => add_export(reply, design, &args),
         DesignView::Problems => {
@@ -204,7 +203,7 @@ fn render_view(reply: Reply, design: &TokenDocument, args: Args) -> Result<Reply
     }
 }
 
-/// What each view takes, and what it cannot do without.
+/// Which arguments each view accepts and requires.
 fn check_arguments(args: &Args) -> Result<(), RequestError> {
     use DesignView::{Contrast, Export, Resolved, Tokens};
     let table = [
@@ -249,7 +248,7 @@ fn add_resolved_tokens(reply: Reply, design: &TokenDocument, args: &Args) -> Res
     let mode = args.mode.as_deref();
     let modes = reply.modes.as_deref().unwrap_or_default();
     if let Some(mode) = mode.filter(|mode| !modes.iter().any(|known| known == mode)) {
-        let why = format!("no token has a value for {mode:?}; there are {modes:?}");
+        let why = format!("no token has a value for {mode:?}; available modes: {modes:?}");
         return Err(RequestError::rule_violation("/mode", why));
     }
     let all = resolve(design, mode);
@@ -261,7 +260,7 @@ fn add_resolved_tokens(reply: Reply, design: &TokenDocument, args: &Args) -> Res
     if tokens.is_empty() && args.path.is_some() {
         return Err(token_not_found(args.path.as_deref().unwrap_or_default()));
     }
-    // Tokens have their places in a document; another revision may have others there.
+    // A cursor is a position in the document, and another revision may have other tokens there.
     let list =
         ListCursors::new(("resolved", &args.project_id, reply.revision, args.version, mode, &args.path));
     let seen = args.cursor.as_deref().map(|cursor| list.decode(cursor)?.number().map_err(RequestError::from));
@@ -289,7 +288,7 @@ impl ResolvedView {
 
 fn add_export(reply: Reply, design: &TokenDocument, args: &Args) -> Result<Reply, RequestError> {
     let format =
-        args.format.ok_or_else(|| RequestError::internal("an export passed its check without a format"))?;
+        args.format.ok_or_else(|| RequestError::internal("an export passed validation without a format"))?;
     let options =
         ExportOptions { prefix: args.prefix.clone().unwrap_or_default(), ..ExportOptions::default() };
     let exported = format.export(design, &options);
@@ -297,7 +296,7 @@ fn add_export(reply: Reply, design: &TokenDocument, args: &Args) -> Result<Reply
     Ok(Reply { export: Some(exported.text), findings, ..reply })
 }
 
-/// The pairs that somebody names, if all of them are there.
+/// The pairs that the caller names, if all their tokens exist.
 fn parse_pairs(design: &TokenDocument, pairs: Vec<PairArg>) -> Result<Vec<ContrastPair>, RequestError> {
     let resolved = resolve(design, None);
     let known =

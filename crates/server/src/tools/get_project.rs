@@ -1,4 +1,4 @@
-//! `get_project`: one project, as the CODEFLUSS document has it.
+//! `get_project`: one project, as in the CODEFLUSS document.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +20,6 @@ pub(crate) struct Args {
     fields: Vec<String>,
 }
 
-/// The tool.
 pub(crate) struct GetProject;
 
 impl Tool for GetProject {

@@ -1,4 +1,4 @@
-//! `integrate`: brings FluxLoop into a repository, and asks on the way what only the user can decide.
+//! `integrate`: integrates FluxLoop into a repository, asking the user whatever analysis cannot decide.
 
 mod proposal;
 mod questions;
@@ -22,15 +22,15 @@ use proposal::{Proposal, ReadyPlan};
 use questions::IntegrationChoice;
 use reply::Reply;
 
-/// Bring FluxLoop into a repository in one conversation: asks what analysis cannot decide, shows the diff, writes it
-/// once the user agrees, runs checks, offers to undo.
+/// Integrate FluxLoop into a repository interactively: asks what analysis cannot decide, shows the diff,
+/// applies it once the user agrees, runs checks, offers to undo.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// The folder of the repository.
+    /// Repository folder.
     #[serde(default = "default_root")]
     root: String,
-    /// Its folder or name.
+    /// Folder or name.
     package: Option<String>,
     framework: Option<String>,
     variant: Option<VariantChoice>,
@@ -40,14 +40,14 @@ pub(crate) struct Args {
     /// `path/to/file.py:function` or `POST /chat`.
     agent: Option<String>,
     request_field: Option<String>,
-    /// The user has seen the diff and agrees; nothing is written without.
+    /// The user has seen the diff and agrees. Required for writing.
     confirm: Option<bool>,
-    /// Offer to run the checks: the user is asked.
+    /// Ask the user whether to run the checks.
     run_checks: Option<bool>,
     after: Option<AfterApply>,
 }
 
-/// What becomes of the changes.
+/// Keep or undo the changes.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum AfterApply {
@@ -55,7 +55,6 @@ enum AfterApply {
     Undo,
 }
 
-/// The tool, in one call.
 pub(crate) struct Integrate {
     call: ToolContext,
 }
@@ -70,12 +69,12 @@ impl InteractiveTool for Integrate {
     type Conversation = Self;
 
     fn conversation(call: &ToolContext) -> Self {
-        // The stages of the conversation are what is told, not the files that each of them reads.
+        // Progress reports the stages of the conversation, not the files that each stage reads.
         Self { call: call.without_progress() }
     }
 }
 
-/// Analysis, choice, plan, writing; checks come on top.
+/// Analysis, choice, plan, writing. Each check adds one.
 const STAGE_COUNT: u32 = 4;
 
 impl Conversation for Integrate {
@@ -83,7 +82,7 @@ impl Conversation for Integrate {
     type Reply = Reply;
 
     async fn run(&self, f: &mut Flow<'_>, args: Args) -> Result<Reply, Halt> {
-        f.report_progress(1, STAGE_COUNT, "Looking at the repository");
+        f.report_progress(1, STAGE_COUNT, "Analysing the repository");
         let survey = f.step("analysis", |_| self.survey(&args)).await?;
         if survey.fits.is_empty() {
             let reply = Reply::nothing_to_do(survey.no_candidate_reasons()?);
@@ -112,8 +111,8 @@ impl Conversation for Integrate {
         let stages = STAGE_COUNT + u32::try_from(checks.len()).unwrap_or(0);
         f.report_progress(STAGE_COUNT, stages, "Writing the files");
         let applied = f.step("apply", |_| self.apply(&args.root, &ready.plan)).await?;
-        // A step may be forgotten by going back to the question before it. What is written cannot: whoever then said no
-        // would be told that nothing was.
+        // Going back to an earlier question discards the steps after it. That must not happen once files are
+        // written: a user who then declined would be told that nothing was.
         f.once("written", async || Ok(())).await?;
         reply.mark_applied(applied);
         for (n, command) in (1..).zip(checks) {
@@ -130,7 +129,7 @@ impl Conversation for Integrate {
 }
 
 impl Integrate {
-    /// The plan. An agent that the user typed may turn out not to be one: then it is asked for again.
+    /// Builds the plan. If the user typed an agent that cannot be run, asks for it again.
     async fn make_plan(
         &self,
         f: &mut Flow<'_>,
@@ -138,7 +137,7 @@ impl Integrate {
         mut chosen: IntegrationChoice,
     ) -> Result<(IntegrationChoice, ReadyPlan), Halt> {
         loop {
-            f.report_progress(3, STAGE_COUNT, "Working out the plan");
+            f.report_progress(3, STAGE_COUNT, "Building the plan");
             match f.step("plan", |_| self.propose(&args.root, &chosen)).await? {
                 Proposal::Ready(ready) => return Ok((chosen, *ready)),
                 Proposal::Refused(why) if chosen.is_agent_typed => {
@@ -149,8 +148,9 @@ impl Integrate {
         }
     }
 
-    /// Whether the plan may be written, and whether its checks are run, or why not. Who agreed to the plan in advance is
-    /// not asked again; commands are another matter, and an argument is no consent to them.
+    /// Whether the plan may be written, and whether its checks are run, or why not. With `confirm` the user
+    /// is not asked about the plan again. Commands always need an answer from the user: an argument is not
+    /// consent.
     async fn ask_agreement(
         &self,
         f: &mut Flow<'_>,
@@ -158,7 +158,7 @@ impl Integrate {
         ready: &ReadyPlan,
     ) -> Result<(bool, Result<bool, String>), Halt> {
         let commands = &ready.plan.post_checks;
-        // The plan was made in this very conversation.
+        // The plan was made in this conversation, so it is one of ours.
         let allowed = ensure_checks_allowed(&self.call, true).map_err(str::to_owned);
         let are_open = !commands.is_empty() && allowed.is_ok() && f.can_ask();
         let checks = |question: &str| (CONSENT_FIELD, confirm(question).default(false).optional());
@@ -166,7 +166,7 @@ impl Integrate {
             _ if commands.is_empty() || args.run_checks != Some(true) => Ok(false),
             Err(why) => Err(why),
             Ok(()) => {
-                Err("commands are run only if the user agrees, and this client cannot ask them".to_owned())
+                Err("running commands needs the user's consent, which this client cannot ask for".to_owned())
             }
         };
         if let Some(agreed) = args.confirm {
@@ -174,11 +174,11 @@ impl Integrate {
                 return Ok((agreed, refused));
             }
             let message = consent_message(&ready.root, commands);
-            let run = f.form(&message, checks("Run these commands once the plan is written?")).await?;
+            let run = f.form(&message, checks("Run these commands after the plan is applied?")).await?;
             return Ok((agreed, Ok(run == Some(true))));
         }
-        // Without a default: where nobody can be asked, the answer is missing, and not a silent no.
-        let write = ("confirm", confirm("Write these changes? They can be undone."));
+        // No default: a client that cannot ask must be told that the answer is missing, not get a silent no.
+        let write = ("confirm", confirm("Apply these changes? They can be undone."));
         let message = ready.confirmation_message(&self.call);
         if !are_open || args.run_checks == Some(false) {
             return Ok((f.form(&message, write).await?, refused));
@@ -189,14 +189,14 @@ impl Integrate {
     }
 }
 
-/// Whether the changes are to be taken back. Who agreed in advance is asked only if a check failed.
+/// Whether to undo the changes. With `confirm` the user is asked only if a check failed.
 async fn wants_undo(f: &mut Flow<'_>, args: &Args, reply: &Reply) -> Result<bool, Halt> {
     let failed: Vec<&Check> = reply.checks.iter().filter(|check| !check.passed).collect();
     if args.after.is_none() && args.confirm.is_some() && failed.is_empty() {
         return Ok(false);
     }
-    let options = [("keep", "Keep the changes"), ("undo", "Undo them: every file as it was before")];
-    // Whoever turns away from this question leaves everything as it is.
+    let options = [("keep", "Keep the changes"), ("undo", "Undo them: restore every file")];
+    // Declining or cancelling this question keeps the changes.
     let after = choice("Keep the changes, or undo them?", options).default("keep").optional();
     let answer = f.form(&reply.undo_question_message(&failed), ("after", after)).await?;
     Ok(answer.as_deref() == Some("undo"))

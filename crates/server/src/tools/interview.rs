@@ -1,4 +1,4 @@
-//! `interview`: a question of every kind, for trying out a client. Off unless asked for.
+//! `interview`: asks one question of every kind, for testing a client. Off by default.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
 use crate::ToolContext;
 
-/// Answer a question of every kind, and get the answers back. Waits in between if told to, so that progress and
-/// cancellation can be tried.
+/// Ask one question of every kind and return the answers. Can wait in between, to test progress and
+/// cancellation.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "read by the questions of the same names; here for the schema")]
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[schemars(extend("type" = ["object", "string"]))]
     size: Option<Value>,
     agree: Option<bool>,
-    /// Milliseconds to wait, after the first questions.
+    /// Milliseconds to wait after the first questions.
     #[schemars(range(min = 0, max = 600_000))]
     wait: Option<u32>,
 }
@@ -48,7 +48,6 @@ pub(crate) struct Reply {
     agree: bool,
 }
 
-/// The tool.
 pub(crate) struct Interview;
 
 impl InteractiveTool for Interview {
@@ -73,7 +72,7 @@ impl Conversation for Interview {
 
     async fn run(&self, f: &mut Flow<'_>, _: Args) -> Result<Reply, Halt> {
         f.report_progress(1, 3, "About you");
-        let name = f.ask("name", text("What are you called?").pattern("[A-Za-z ]+").length(1..=40)).await?;
+        let name = f.ask("name", text("What is your name?").pattern("[A-Za-z ]+").length(1..=40)).await?;
         let (colour, toppings) = f
             .form(
                 "What do you like?",
@@ -83,7 +82,8 @@ impl Conversation for Interview {
                 ),
             )
             .await?;
-        let wait = f.ask("wait", integer("How long shall I wait?").within(0..=600_000).default(0)).await?;
+        let wait =
+            f.ask("wait", integer("How many milliseconds to wait?").within(0..=600_000).default(0)).await?;
         f.step("wait", async |_| pause(wait).await).await?;
 
         f.report_progress(2, 3, "About things");
@@ -93,14 +93,14 @@ impl Conversation for Interview {
         let schema = json!({ "type": "object", "required": ["width"], "properties": { "width": { "type": "integer" } } });
         let size = f.ask("size", custom("How large? (an object with `width`)", schema)).await?;
 
-        f.report_progress(3, 3, "The end");
-        let agree = f.ask("agree", confirm("Is that so?").default(true)).await?;
+        f.report_progress(3, 3, "Confirmation");
+        let agree = f.ask("agree", confirm("Is that correct?").default(true)).await?;
         let document = match document {
             FileAnswer::Path(path) => path,
             FileAnswer::Content { name, .. } => name,
         };
         let day = day.to_string();
-        f.set_summary(format!("{name} answered everything."));
+        f.set_summary(format!("{name} answered all questions."));
         Ok(Reply { name, colour, toppings, temperature, day, document, size, agree })
     }
 }

@@ -1,4 +1,4 @@
-//! `list_assets`: what files a project has.
+//! `list_assets`: lists the files of a project.
 
 use projects::AssetId;
 use schemars::JsonSchema;
@@ -12,17 +12,17 @@ use crate::ToolContext;
 use crate::app::project_scope::ProjectScope;
 use crate::error::RequestError;
 
-/// List the assets of a project, or look at one and the blocks that use it. Their content is in the resource `uri`.
+/// List the assets of a project, or get one and the blocks that use it. The content is in the resource `uri`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     project_id: String,
-    /// Only this one, with what uses it.
+    /// Only this one, with its uses.
     asset_id: Option<String>,
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u32>,
     cursor: Option<String>,
-    /// Of each only these, such as `["name", "bytes"]`.
+    /// Only these fields, such as `["name", "bytes"]`.
     #[serde(default)]
     fields: Vec<String>,
 }
@@ -34,12 +34,11 @@ pub(crate) struct Reply {
     assets: Vec<SelectedFields<AssetView>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-    /// The blocks that use the one that was asked for.
+    /// The blocks that use the requested asset.
     #[serde(skip_serializing_if = "Option::is_none")]
     used_by: Option<Vec<String>>,
 }
 
-/// The tool.
 pub(crate) struct ListAssets;
 
 impl Tool for ListAssets {
@@ -63,7 +62,7 @@ impl Tool for ListAssets {
                 optional("limit", args.limit.is_some(), &[]),
                 optional("cursor", args.cursor.is_some(), &[]),
             ];
-            argument_rules::check_rules("", "look at one asset", &(), &table)?;
+            argument_rules::check_rules("", "request for one asset", &(), &table)?;
             let asset = AssetId::parse(asset)?;
             let found = scope.store().asset(&scope.account, &id, &asset).await?;
             let users = scope.store().asset_users(&scope.account, &id, &asset).await?;

@@ -1,4 +1,4 @@
-//! `list_block_types`: what blocks there can be, and what each takes.
+//! `list_block_types`: lists the block types and their props.
 
 use projects::{BlockType, BlockTypes};
 use schemars::JsonSchema;
@@ -10,11 +10,12 @@ use crate::ToolContext;
 use crate::app::project_scope::ProjectScope;
 use crate::error::RequestError;
 
-/// List the block types: those that are built in, and a project's own. With `names` also the JSON Schema of their props.
+/// List the block types: built-in and a project's custom ones. With `names` also the JSON Schema of the
+/// props.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
-    /// Also this project's own types.
+    /// Also its custom types.
     project_id: Option<String>,
     /// Only these, with their schemas.
     #[serde(default)]
@@ -35,10 +36,10 @@ pub(super) struct TypeView {
     name: String,
     description: String,
     built_in: bool,
-    /// The types that may be inside; none if empty, any that fit if left out.
+    /// Allowed child types; none if empty, any that accept this parent if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     children: Option<Vec<String>>,
-    /// The types that it may be inside of, if not all.
+    /// Allowed parent types, if not all.
     #[serde(skip_serializing_if = "Option::is_none")]
     parents: Option<Vec<String>>,
     /// The JSON Schema of its props.
@@ -59,7 +60,6 @@ impl TypeView {
     }
 }
 
-/// The tool.
 pub(crate) struct ListBlockTypes;
 
 impl Tool for ListBlockTypes {

@@ -1,4 +1,4 @@
-//! `list_projects`: the projects of the caller, as the CODEFLUSS document has it.
+//! `list_projects`: the projects of the caller, as in the CODEFLUSS document.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,15 @@ use crate::ToolContext;
 use crate::app::project_scope::ProjectScope;
 use crate::error::RequestError;
 
-/// List all projects of the user, the oldest first.
+/// List all projects of the user, oldest first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(extend("required" = []))]
 pub(crate) struct Args {
-    /// At most so many; all without it.
+    /// Maximum number; default: all.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u32>,
-    /// `nextCursor` of the page before.
+    /// Previous page's `nextCursor`.
     cursor: Option<String>,
     /// Only these, such as `["name", "revision"]`.
     #[serde(default)]
@@ -36,7 +36,6 @@ pub(crate) struct Reply {
     next_cursor: Option<String>,
 }
 
-/// The tool.
 pub(crate) struct ListProjects;
 
 impl Tool for ListProjects {

@@ -1,4 +1,4 @@
-//! `list_versions`: what was published, and what differs between two states of a project.
+//! `list_versions`: lists the published versions, and compares two states of a project.
 
 use projects::{
     Block, BlockChange, BlockId, BlockMove, ContentDiff, FieldChange, NameChanges, ProjectContent, ProjectId,
@@ -15,7 +15,7 @@ use crate::ToolContext;
 use crate::app::project_scope::ProjectScope;
 use crate::error::RequestError;
 
-/// List the published versions of a project, the newest first; with `from`, also what differs since that version.
+/// List the published versions of a project, newest first; with `from`, also the changes since that version.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
@@ -23,9 +23,9 @@ pub(crate) struct Args {
     #[schemars(range(min = 1, max = 500))]
     limit: Option<u32>,
     cursor: Option<String>,
-    /// Compare this version …
+    /// Version to compare.
     from: Option<u32>,
-    /// … with this one; with the draft if left out.
+    /// Compare `from` to this; default: the draft.
     to: Option<u32>,
 }
 
@@ -36,12 +36,11 @@ pub(crate) struct Reply {
     versions: Vec<VersionView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-    /// What differs from `from` to `to`.
+    /// The changes from `from` to `to`.
     #[serde(skip_serializing_if = "Option::is_none")]
     differences: Option<Value>,
 }
 
-/// The tool.
 pub(crate) struct ListVersions;
 
 impl Tool for ListVersions {
@@ -56,10 +55,7 @@ impl Tool for ListVersions {
 
     async fn call(&self, call: ToolContext, args: Args) -> Result<Reply, RequestError> {
         if args.to.is_some() && args.from.is_none() {
-            return Err(RequestError::invalid_argument(
-                "to",
-                "needs `from`: the version that it is compared with",
-            ));
+            return Err(RequestError::invalid_argument("to", "requires `from`, the version to compare with"));
         }
         let project_scope = ProjectScope::for_call(&call).await?;
         let id = project_scope.resolve_project_id(&args.project_id)?;
@@ -97,7 +93,7 @@ async fn load_content(
     }
 }
 
-/// Lists of what differs, by name: the first of each. `moreAdded` counts the rest of `added`, and so on.
+/// Lists of changes by name, truncated. `moreAdded` counts the rest of `added`, and so on.
 struct DifferenceLists(Map<String, Value>);
 
 impl DifferenceLists {

@@ -1,4 +1,4 @@
-//! `propose_edit_plan`: the edits that integrate FluxLoop, exactly, with their diff.
+//! `propose_edit_plan`: the exact edits that integrate FluxLoop, with their diff.
 
 use codebase::NameRedactor;
 use codebase::plan::{Edit, EditPlan, FileChange, Rollback};
@@ -25,33 +25,33 @@ use crate::blocking::run_blocking;
 use crate::error::RequestError;
 use crate::rpc::prompts::PromptEntry;
 
-/// Propose the edits that integrate FluxLoop into a repository: placed by syntax tree, applied in memory and parsed again,
-/// with diff and hashes. Nothing is written. No edits and a reason in `warnings` if nothing right can be done.
+/// Propose the edits that integrate FluxLoop into a repository: placed by syntax tree, applied in memory and
+/// parsed again, with diff and hashes. Nothing is written. If no correct edit exists, `warnings` says why.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     #[schemars(schema_with = "frameworks_schema")]
     framework: String,
-    /// What `analyze_repository` gave; taken as hints.
+    /// Output of `analyze_repository`; used as hints.
     #[serde(default)]
     repository_profile: Option<Map<String, Value>>,
-    /// The folder of the repository.
+    /// Repository folder.
     #[serde(default)]
     root: Option<String>,
-    /// The package in a monorepo: folder or name.
+    /// Package in a monorepo: folder or name.
     #[serde(default)]
     package: Option<String>,
-    /// `sdk`: decorators or middleware; `bridge`: no application code touched; `auto` chooses and says why.
+    /// `sdk`: decorators or middleware; `bridge`: application code unchanged; `auto` chooses and says why.
     #[serde(default)]
     variant: VariantChoice,
-    /// Line of the FluxLoop CLI; default: the repository's, else the newest.
+    /// FluxLoop CLI release line; default: the repository's or the newest.
     #[serde(default)]
     #[schemars(schema_with = "release_lines_schema")]
     cli: Option<String>,
     /// What to run: `path/to/file.py:function` or `POST /chat`; default: found by analysis.
     #[serde(default)]
     agent: Option<String>,
-    /// The request field that carries the text, if analysis cannot see it.
+    /// Request field with the input text, if analysis cannot find it.
     #[serde(default)]
     request_field: Option<String>,
     /// Add `workspaceEdit`, for editors that apply it themselves (LSP).
@@ -71,12 +71,12 @@ impl Args {
     }
 }
 
-/// The plan. Pass it on as it is.
+/// The plan. Pass it on unchanged.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reply {
     schema: u32,
-    /// The digest of the plan.
+    /// Digest of the plan.
     id: String,
     summary: String,
     edits: Vec<OpaqueObject<Edit>>,
@@ -84,23 +84,24 @@ pub(crate) struct Reply {
     post_checks: Vec<String>,
     post_check_commands: Vec<Vec<String>>,
     rollback: OpaqueObject<Rollback>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     warnings: Vec<String>,
     prerequisites: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace_edit: Option<OpaqueObject<Value>>,
-    /// Until then other tools take its id as `plan_id`.
+    /// Until then, other tools accept its id as `plan_id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept_until: Option<String>,
-    /// Files whose diff is not shown here because a changed line holds a secret: the user sees it with `fluxway plan`, and
-    /// `fluxway://plans/{id}` has it.
+    /// Files whose diff is not shown here because a changed line contains a secret. The user can see it with
+    /// `fluxway plan` or in `fluxway://plans/{id}`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     withheld: Vec<String>,
-    /// Texts of the repository that the sentences name by their place.
+    /// Strings from the repository that the sentences refer to by location.
     #[serde(rename = "repository_text", skip_serializing_if = "Vec::is_empty")]
     repository_text: Vec<RepositoryTextView>,
 }
 
-/// The tool.
 pub(crate) struct ProposeEditPlan;
 
 impl Tool for ProposeEditPlan {
@@ -137,7 +138,7 @@ impl Tool for ProposeEditPlan {
     }
 }
 
-/// A plan that was just made, and for which folder.
+/// A new plan and the folder it is for.
 pub(super) struct ProposedPlan {
     pub(super) plan: EditPlan,
     root: String,
@@ -149,17 +150,20 @@ impl ProposedPlan {
         Self { plan, root: tree.path().display().to_string(), redactor }
     }
 
-    /// Keeps it under its id.
+    /// Stores it under its id.
     pub(super) async fn store(&self, plans: &PlanStore<'_>) -> Option<Timestamp> {
         plans.store(&self.plan, &self.root).await
     }
 
-    /// What a model sees of it.
+    /// The plan as a model sees it.
     pub(super) fn to_reply(&self, call: &ToolContext, kept_until: Option<Timestamp>) -> Reply {
         let shown = visible_plan(call, &self.plan);
         let plan = shown.plan;
         let rationales = plan.edits.iter().map(|edit| &edit.rationale);
-        let sentences = std::iter::once(&plan.summary).chain(&plan.warnings).chain(&plan.prerequisites);
+        let sentences = std::iter::once(&plan.summary)
+            .chain(&plan.notes)
+            .chain(&plan.warnings)
+            .chain(&plan.prerequisites);
         let sentences = sentences.chain(rationales).map(String::as_str);
         let repository_text = omitted_texts(&self.redactor, sentences);
         Reply {
@@ -172,6 +176,7 @@ impl ProposedPlan {
             post_checks: plan.post_checks,
             post_check_commands: plan.post_check_commands,
             rollback: OpaqueObject(plan.rollback),
+            notes: plan.notes,
             warnings: plan.warnings,
             prerequisites: plan.prerequisites,
             workspace_edit: None,
@@ -181,13 +186,13 @@ impl ProposedPlan {
     }
 }
 
-/// The prompt that leads from nothing to a reviewed plan.
+/// The prompt for a reviewed plan, starting from scratch.
 pub(crate) const PROMPT: PromptEntry = PromptEntry {
     tool: "propose_edit_plan",
     prompt: PromptDescriptor {
         name: "integrate_fluxloop",
         title: Some("Integrate FluxLoop"),
-        description: "Bring FluxLoop into this repository: analyse, plan, review, apply.",
+        description: "Integrate FluxLoop here: analyse, plan, review, apply.",
         arguments: &[
             PromptArgument {
                 name: "framework",
@@ -205,10 +210,10 @@ fn prompt_text(arguments: &BTreeMap<String, String>) -> String {
         |name: &str| arguments.get(name).map(|value| format!(", `{name}`: {}", Value::String(value.clone())));
     let more = [given("framework"), given("package")].into_iter().flatten().collect::<String>();
     format!(
-        "Bring FluxLoop into this repository. Call run_integration_workflow (`root`: \".\"{more}). Tell me in a few \
+        "Integrate FluxLoop into this repository. Call run_integration_workflow (`root`: \".\"{more}). Tell me in a few \
          sentences what was found, which function is the agent and why, and show me the diff of the plan with its warnings \
          and prerequisites. If `validation.valid` is false or the plan has no edits, explain the reason and what I can do \
          about it. Do not apply anything before I say so; then call apply_edit_plan with its id as plan_id, and tell me how \
-         undo_edit_plan takes it back."
+         to undo it with undo_edit_plan."
     )
 }

@@ -1,4 +1,4 @@
-//! `publish_project`: versions are made, taken back, restored and deleted.
+//! `publish_project`: publishes, unpublishes, restores and deletes versions.
 
 use design_tokens::{TokenFinding, validate};
 use projects::ProjectId;
@@ -12,13 +12,13 @@ use crate::ToolContext;
 use crate::app::project_scope::{ProjectChange, ProjectScope, WriteOptions};
 use crate::error::RequestError;
 
-/// Publish the draft of a project as a new version, take it back, or restore or delete a version. With `dryRun` it
-/// tells everything that is wrong with the draft.
+/// Publish the draft of a project as a new version, unpublish it, or restore or delete a version. With
+/// `dryRun` it reports all problems of the draft.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Args {
     project_id: String,
-    /// `publish` without it.
+    /// Default: `publish`.
     #[serde(default)]
     action: PublishAction,
     /// The version to restore as the draft, or to delete.
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// To publish: what is new.
     #[serde(default)]
     note: String,
-    /// Refuse if the project is at another revision.
+    /// Fail if the project is at another revision.
     if_revision: Option<u64>,
     #[serde(default)]
     dry_run: bool,
@@ -43,26 +43,25 @@ enum PublishAction {
     Delete,
 }
 
-/// What became of it.
+/// The result of the action.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Reply {
     /// The revision of the project.
     revision: u64,
-    /// The version that was made or deleted.
+    /// The version that was created or deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<VersionView>,
-    /// The version that is published now.
+    /// The currently published version.
     #[serde(skip_serializing_if = "Option::is_none")]
     published_version: Option<u32>,
-    /// Errors in the design system, which is published all the same.
+    /// Errors in the design system. They do not block publishing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingView>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
 }
 
-/// The tool.
 pub(crate) struct PublishProject;
 
 impl Tool for PublishProject {
@@ -104,7 +103,7 @@ async fn apply_action(
     args: &Args,
 ) -> Result<Reply, RequestError> {
     let (store, write) = (scope.store(), scope.write(id, options));
-    // Read first: after the write nothing may go wrong any more.
+    // Read first: nothing may fail after the write.
     let findings =
         if args.action == PublishAction::Publish { design_errors(scope, id).await? } else { Vec::new() };
     let number = args.version.unwrap_or_default();
@@ -119,7 +118,7 @@ async fn apply_action(
             (project.revision, None, project.published.map(|published| published.version))
         }
         PublishAction::Delete => {
-            // Also read first. What is published is never deleted.
+            // Also read first. A published version is never deleted, so this stays valid.
             let published = store.project(&scope.account, id).await?.published;
             let gone = store.delete_version(write, number).await?;
             (
@@ -132,7 +131,7 @@ async fn apply_action(
     Ok(Reply { revision, version, published_version, findings, dry_run: args.dry_run })
 }
 
-/// What is broken in the design system. A page shows without it, so nothing is refused for that.
+/// The errors of the design system. Pages render without it, so they do not block publishing.
 async fn design_errors(scope: &ProjectScope, id: &ProjectId) -> Result<Vec<FindingView>, RequestError> {
     let design = scope.store().design_system(&scope.account, id).await?.value;
     let errors = move || {

@@ -1,4 +1,4 @@
-//! `run_integration_workflow`: analyse, detect, steps, plan, validate, in one call.
+//! `run_integration_workflow`: analysis, detection, steps, plan and validation in one call.
 
 use codebase::plan::validate_plan;
 use fluxloop::{GuideInput, IntegrationOptions, Recipe};
@@ -23,16 +23,16 @@ use crate::app::plans::PlanStore;
 use crate::blocking::run_blocking;
 use crate::error::RequestError;
 
-/// Everything in one call: analyse the repository, find its frameworks, list the steps, propose an edit plan and validate
-/// it. Nothing is written. A stage that does not apply says `skipped` and why. Arguments as for
+/// All in one call: analyse the repository, detect its frameworks, list the steps, propose an edit plan and
+/// validate it. Nothing is written. A stage that does not apply has `skipped` and why. Arguments as for
 /// `propose_edit_plan`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// The folder of the repository.
+    /// Repository folder.
     #[serde(default = "default_root")]
     root: String,
-    /// Default: the surest that has a recipe.
+    /// Default: the likeliest with a recipe.
     #[serde(default)]
     framework: Option<String>,
     #[serde(default)]
@@ -60,7 +60,7 @@ impl Args {
     }
 }
 
-/// What the single tools would have given.
+/// The results of the individual tools.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Reply {
     /// As from `analyze_repository`.
@@ -75,7 +75,6 @@ pub(crate) struct Reply {
     validation: OpaqueObject<Value>,
 }
 
-/// The tool.
 pub(crate) struct RunIntegrationWorkflow;
 
 impl Tool for RunIntegrationWorkflow {
@@ -111,18 +110,18 @@ fn analyze_and_run_stages(
     Ok((subject, stages))
 }
 
-/// What comes after the analysis.
+/// The stages after the analysis.
 pub(super) struct WorkflowStages {
     detection: detect_frameworks::Reply,
     pub(super) integration_steps: Value,
     edit_plan: Value,
     validation: Value,
-    /// The plan, exactly.
+    /// The exact plan, unredacted.
     proposed: Option<ProposedPlan>,
 }
 
 impl WorkflowStages {
-    /// Keeps the plan under its id, and says so in it.
+    /// Stores the plan under its id, and notes that in `edit_plan`.
     pub(super) async fn store_plan(
         &mut self,
         call: &ToolContext,
@@ -135,7 +134,7 @@ impl WorkflowStages {
         Ok(())
     }
 
-    /// Goes through them for a recipe, or for the likeliest that there is.
+    /// Runs the stages with the named recipe, or with the most likely one.
     pub(super) fn run(
         call: &ToolContext,
         repository: &AnalyzedRepository,
@@ -151,8 +150,7 @@ impl WorkflowStages {
         let [integration_steps, edit_plan, validation] = if let Some(recipe) = named.or_else(likely) {
             run_integration_stages(call, repository, recipe, options, budget, &mut proposed)?
         } else {
-            let why =
-                "no framework was found that there is a recipe for, and no agent; name one as `framework`";
+            let why = "found no framework with a recipe, and no agent; pass one as `framework`";
             [why, "there are no steps to plan", "there is no plan to validate"].map(skipped_stage)
         };
         Ok(Self { detection, integration_steps, edit_plan, validation, proposed })

@@ -1,4 +1,4 @@
-//! What several tools share. The tools themselves are beside this module, one file each.
+//! Code shared by several tools. The tools themselves are in the parent module, one file each.
 
 pub(crate) mod catalog;
 pub(crate) mod context_reply;

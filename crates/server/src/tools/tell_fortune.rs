@@ -13,18 +13,18 @@ use crate::ToolContext;
 use crate::error::RequestError;
 use crate::rpc::prompts::PromptEntry;
 
-/// Tell a fortune. Pick the part of life it is about and the mood it is told in.
+/// Tell a fortune. Choose the area of life it is about and its mood.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// The part of life it is about.
+    /// Area of life it is about.
     category: Category,
-    /// The mood it is told in.
+    /// Mood of the fortune.
     #[serde(default)]
     mood: Mood,
 }
 
-/// The part of life a fortune is about.
+/// The area of life a fortune is about.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Category {
@@ -35,7 +35,7 @@ pub(crate) enum Category {
     General,
 }
 
-/// The mood a fortune is told in.
+/// The mood of a fortune.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Mood {
@@ -53,7 +53,6 @@ pub(crate) struct Reply {
     fortune: &'static str,
 }
 
-/// The tool.
 pub(crate) struct TellFortune;
 
 impl Tool for TellFortune {
@@ -72,7 +71,6 @@ impl Tool for TellFortune {
     }
 }
 
-/// The prompt that leads here.
 pub(crate) const PROMPT: PromptEntry = PromptEntry {
     tool: "tell_fortune",
     prompt: PromptDescriptor {
@@ -80,8 +78,8 @@ pub(crate) const PROMPT: PromptEntry = PromptEntry {
         title: Some("Tell my fortune"),
         description: "Have your fortune told.",
         arguments: &[
-            PromptArgument { name: "category", description: "The part of life it is about.", required: true },
-            PromptArgument { name: "mood", description: "The mood it is told in.", required: false },
+            PromptArgument { name: "category", description: "Area of life it is about.", required: true },
+            PromptArgument { name: "mood", description: "Mood of the fortune.", required: false },
         ],
     },
     text: prompt_text,

@@ -1,4 +1,4 @@
-//! `undo_edit_plan`: takes back exactly what a plan wrote.
+//! `undo_edit_plan`: undoes exactly what a plan wrote.
 
 use codebase::plan::{self, EditPlan, UndoResult, UndoablePlan};
 use flow::{Conversation, Flow, Halt, choice};
@@ -16,29 +16,29 @@ use crate::app::plans::{PlanAuthor, PlanStore, StoredPlan};
 use crate::blocking::run_blocking;
 use crate::error::{PlanRequestError, RequestError};
 
-/// Take an applied plan back: restores exactly the files it wrote, and refuses, with an explanation, where they have been
-/// edited since.
+/// Undo an applied plan: restores exactly the files it wrote, and refuses, with an explanation, if they have
+/// been edited since.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// Without it the user is asked.
+    /// Default: ask the user.
     plan_id: Option<String>,
     /// The plan itself, if an editor applied it.
     plan: Option<Map<String, Value>>,
-    /// The folder of the repository.
+    /// Repository folder.
     #[serde(default = "default_root")]
     root: String,
-    /// Protected paths that the user allows.
+    /// Protected paths the user allows.
     #[serde(default)]
     allow: Vec<String>,
 }
 
-/// What was taken back.
+/// The result of an undo.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Reply {
     outcome: UndoOutcome,
     plan_id: String,
-    /// The files that are as they were before.
+    /// The restored files.
     files: Vec<String>,
 }
 
@@ -46,11 +46,10 @@ pub(crate) struct Reply {
 #[serde(rename_all = "snake_case")]
 enum UndoOutcome {
     Undone,
-    /// Every file was as before already.
+    /// Every file was already restored.
     AlreadyUndone,
 }
 
-/// The tool, in one call.
 pub(crate) struct UndoEditPlan {
     call: ToolContext,
 }
@@ -82,7 +81,7 @@ impl Conversation for UndoEditPlan {
     }
 }
 
-/// Names the plan that would be undone, and asks. Where nobody can be asked, the call has to name it.
+/// Names the plan that would be undone, and asks. If the client cannot ask, the call must name the plan.
 async fn ask_plan(
     f: &mut Flow<'_>,
     applied: &[(String, String)],
@@ -94,13 +93,14 @@ async fn ask_plan(
         return Err(RequestError::from(PlanRequestError::from(plan::ApplyError::Unknown(why))).into());
     };
     let options = applied.iter().map(|(id, about)| (id.clone(), format!("{id}: {about}")));
-    let message = format!("The plan that was applied last is {last}: {about}\nUndo it?");
-    // Without a default: a question that is turned down, or that nobody can be asked, undoes nothing.
-    f.form(&message, ("plan_id", choice("Which plan is to be undone?", options))).await
+    let message = format!("The last applied plan is {last}: {about}\nUndo it?");
+    // No default: a question that is declined, or that the client cannot ask, undoes nothing.
+    f.form(&message, ("plan_id", choice("Which plan should be undone?", options))).await
 }
 
 impl UndoEditPlan {
-    /// The plans that could be undone, the last one first, with what each did; and journals that are not believed.
+    /// The plans that can be undone, last applied first, with a summary of each; and messages on untrusted
+    /// journals.
     async fn undoable(&self, root: &str) -> Result<(Vec<(String, String)>, Vec<String>), RequestError> {
         const MAX_LISTED_PLANS: usize = 20;
         let author = PlanStore::open(&self.call).await?.author();
@@ -140,7 +140,7 @@ impl UndoEditPlan {
     }
 }
 
-/// Undoes a plan by its journal. One that is undone already stays so: twice is once.
+/// Undoes a plan by its journal. Idempotent: a plan that is already undone is not an error.
 fn undo_by_id(
     tree: &Tree,
     id: &str,
@@ -156,7 +156,8 @@ fn undo_by_id(
     }
 }
 
-/// Undoes a plan that an editor applied. What was sent may be the plan as it was shown; the exact one is taken then.
+/// Undoes a plan that an editor applied. If the client sent the plan as it was shown, the stored exact one is
+/// used.
 fn undo_sent_plan(
     tree: &Tree,
     sent: &Value,
@@ -170,7 +171,7 @@ fn undo_sent_plan(
         None => serde_json::from_value(sent.clone()).map_err(|error| {
             RequestError::invalid_argument(
                 "plan",
-                format!("it is not a plan of this server with its hashes: {error}"),
+                format!("it is not a plan from this server with its hashes: {error}"),
             )
         })?,
     };
@@ -185,7 +186,6 @@ impl Reply {
     }
 }
 
-/// Takes back the plan of this id.
 pub(super) fn undo_plan(tree: &Tree, id: &str, author: &PlanAuthor) -> Result<UndoResult, RequestError> {
     plan::undo(tree, id, &author.actor()).map_err(|error| PlanRequestError::from(error).into())
 }

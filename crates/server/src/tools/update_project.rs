@@ -1,4 +1,4 @@
-//! `update_project`: changes what a project says of itself.
+//! `update_project`: changes the name, slug, description or metadata of a project.
 
 use projects::ProjectFieldsPatch;
 use schemars::JsonSchema;
@@ -17,19 +17,18 @@ use crate::error::RequestError;
 pub(crate) struct Args {
     project_id: String,
     name: Option<String>,
-    /// Its name in addresses.
+    /// Name in URLs.
     slug: Option<String>,
     description: Option<String>,
     /// A JSON Merge Patch: null removes.
     metadata: Option<Map<String, Value>>,
-    /// Refuse if the project is at another revision.
+    /// Fail if the project is at another revision.
     if_revision: Option<u64>,
-    /// Only tell what would happen.
+    /// Validate without writing.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// The tool.
 pub(crate) struct UpdateProject;
 
 impl Tool for UpdateProject {
@@ -46,17 +45,17 @@ impl Tool for UpdateProject {
         let Args { project_id, name, slug, description, metadata, if_revision, dry_run } = args;
         let patch = ProjectFieldsPatch { name, slug, description, metadata };
         if patch == ProjectFieldsPatch::default() {
-            let why = "nothing is to change; give a name, slug, description or metadata";
+            let why = "nothing to change; pass a name, slug, description or metadata";
             return Err(RequestError::rule_violation("", why));
         }
         let scope = ProjectScope::for_call(&call).await?;
         let (id, guard) = (scope.resolve_project_id(&project_id)?, WriteOptions { if_revision, dry_run });
-        // Whether a slug is free tells of the other projects of the account.
+        // Whether a slug is free would reveal other projects of the account.
         if patch.slug.is_some() && scope.bound_project().is_some() {
             scope.load_for_write(&project_id, guard).await?;
             return Err(RequestError::BoundToProject);
         }
-        // Names stand in the list of resources.
+        // The resource list contains project names.
         let changed = if patch.name.is_some() { ProjectChange::Name } else { ProjectChange::Project };
         let project = scope.store().update_project(scope.write(&id, guard), patch).await?;
         scope.notify(&id, changed, guard);

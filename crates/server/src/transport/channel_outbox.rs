@@ -1,4 +1,4 @@
-//! An outbox for whoever takes messages one by one, in the order in which they come.
+//! An outbox whose messages are received one by one, in order, through a channel.
 
 use tokio::sync::mpsc;
 

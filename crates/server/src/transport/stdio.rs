@@ -1,8 +1,8 @@
 //! The server on a pipe.
 //!
-//! One thread reads and, for all that need not wait, also works and writes: a call that takes microseconds never
-//! changes threads. What has to wait runs on the tokio runtime and is written by a second thread. While the client
-//! does not read its answers, nothing more is read from it.
+//! One thread reads and, for all that need not wait, also works and writes: a call that takes microseconds
+//! never changes threads. What has to wait runs on the tokio runtime and is written by a second thread. While
+//! the client does not read its answers, nothing more is read from it.
 
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,8 +24,8 @@ const MAX_PENDING_BYTES: usize = 8 * 1024 * 1024;
 /// How long running calls may take to come to their end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Serves one client until its input ends, its output closes, or `stop` is cancelled. Then finishes what runs. Fails only if
-/// the threads that read and write cannot be started.
+/// Serves one client until its input ends, its output closes, or `stop` is cancelled. Then finishes what
+/// runs. Fails only if the threads that read and write cannot be started.
 pub async fn serve(
     app: Arc<App>,
     principal: Principal,
@@ -44,7 +44,7 @@ pub async fn serve(
         move || {
             let _context = runtime.enter();
             run_reader(&connection, &output, input, &runtime);
-            // Nobody waits for this if the server is stopping already.
+            // The receiver is gone if the server is already stopping.
             let _ = ended.send(());
         }
     })?;
@@ -115,11 +115,11 @@ fn run_reader(connection: &Arc<Connection>, output: &StdioOutput, mut input: imp
 struct StdioOutput {
     pending: Mutex<Vec<u8>>,
     writer: Mutex<Box<dyn Write + Send>>,
-    /// The reader is at work and will write when it is done; nobody else has to.
+    /// The reader thread is busy and will flush when it is done, so the writer need not.
     is_deferred: AtomicBool,
     /// Cancelled when the client no longer reads.
     closed: CancellationToken,
-    /// Nobody will ask the writer any more.
+    /// No more requests to the writer will come.
     ended: AtomicBool,
     is_write_requested: Mutex<bool>,
     writer_wakeup: Condvar,
@@ -142,8 +142,8 @@ impl StdioOutput {
         self.is_deferred.store(true, Ordering::SeqCst);
     }
 
-    /// Order matters: whoever adds a message after the store asks the writer, whoever added one before it is covered
-    /// by the flush.
+    /// Order matters: a message added after the store wakes the writer, one added before it is
+    /// covered by the flush.
     fn flush_deferred(&self) {
         self.is_deferred.store(false, Ordering::SeqCst);
         self.flush();

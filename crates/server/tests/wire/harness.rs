@@ -1,5 +1,5 @@
-//! A client for tests. Time stands still, randomness repeats, and every message from the server is checked against
-//! the official schema of its revision.
+//! A client for tests. Time stands still, randomness repeats, and every message from the server is checked
+//! against the official schema of its revision.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

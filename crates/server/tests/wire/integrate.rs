@@ -200,8 +200,8 @@ async fn every_case_holds_by_input_required() {
     }
 }
 
-/// MCP Flow: the server keeps the session, or the client does in a token. Fields of a form come one after the other, and the
-/// diff stands above the one that decides.
+/// MCP Flow: the server keeps the session, or the client does in a token. Fields of a form come one after the
+/// other, and the diff stands above the one that decides.
 #[tokio::test(start_paused = true)]
 async fn integrate_can_be_undone_by_interaction() {
     for stateless in [false, true] {
@@ -233,7 +233,7 @@ async fn integrate_can_be_undone_by_interaction() {
             prompt = stands["nextPrompt"].take();
         }
         assert_eq!(stands["result"]["data"]["outcome"], "undone", "{stands}");
-        assert_eq!(stands["summary"], "The changes are undone: 3 files as before.");
+        assert_eq!(stands["summary"], "Changes undone: 3 files restored.");
         assert_eq!(read_files(&root), before);
     }
 }
@@ -263,8 +263,8 @@ async fn questions_show_options_and_diff() {
     });
 }
 
-/// Checks run only if the user says so to the very commands. The first is `python -m py_compile`, the second needs FluxLoop,
-/// which is not there.
+/// Checks run only if the user says so to the very commands. The first is `python -m py_compile`, the second
+/// needs FluxLoop, which is not there.
 #[tokio::test(start_paused = true)]
 async fn failed_checks_are_shown_before_the_undo_question() {
     let (_folder, root, before) = unpack_repository(TWO_SERVICES);
@@ -306,17 +306,18 @@ async fn second_integration_reports_already_applied() {
     assert_eq!(read_files(&root), before);
 }
 
-/// What is missing is named, with what has to be seen before one can agree; nothing is guessed where nothing is written.
+/// What is missing is named, with what has to be seen before one can agree; nothing is guessed where nothing
+/// is written.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_written_without_confirmation() {
     for (repository_text, arguments, missing) in [
-        (SUPPORT_BOT, json!({}), "`confirm` (Write these changes?"),
-        (SUPPORT_BOT, json!({ "run_checks": true, "after": "undo" }), "`confirm` (Write these changes?"),
-        (TWO_SERVICES, json!({}), "`confirm` (Write these changes?"),
+        (SUPPORT_BOT, json!({}), "`confirm` (Apply these changes?"),
+        (SUPPORT_BOT, json!({ "run_checks": true, "after": "undo" }), "`confirm` (Apply these changes?"),
+        (TWO_SERVICES, json!({}), "`confirm` (Apply these changes?"),
         (
             UNCLEAR_FIELD,
             json!({ "confirm": true }),
-            "`request_field` (Which field of the request carries the text? One of: opening, wish)",
+            "`request_field` (Which request field contains the input text? One of: opening, wish)",
         ),
     ] {
         let (_folder, root, before) = unpack_repository(repository_text);
@@ -393,5 +394,5 @@ async fn progress_reports_each_stage() {
             format!("{}/{} {}", params["progress"], params["total"], params["message"].as_str().unwrap())
         })
         .collect();
-    assert_eq!(told, ["1/4 Looking at the repository", "3/4 Working out the plan", "4/4 Writing the files"]);
+    assert_eq!(told, ["1/4 Analysing the repository", "3/4 Building the plan", "4/4 Writing the files"]);
 }

@@ -84,7 +84,7 @@ async fn stored_plan_is_visible_only_to_its_owner() {
     for (arguments, problem) in [
         (json!({}), "plan is required"),
         (json!({ "plan_id": id, "plan": plan }), "not both"),
-        (json!({ "plan_id": "0".repeat(32) }), "is kept here"),
+        (json!({ "plan_id": "0".repeat(32) }), "is stored for you"),
     ] {
         let refused = tool_reply(client.call("validate_edit_plan", arguments).await);
         assert!(refused.as_str().unwrap().contains(problem), "{refused}");
@@ -103,7 +103,7 @@ async fn stored_plan_is_visible_only_to_its_owner() {
     for other in [key_principal("acme", Scope::Admin, None), key_principal("eve", Scope::Write, None)] {
         let mut other = TestClient::for_principal(&app, other).initialize("2025-11-25", json!({})).await;
         let refused = tool_reply(other.call("apply_edit_plan", json!({ "plan_id": id })).await);
-        assert!(refused.as_str().unwrap().contains("is kept here"), "{refused}");
+        assert!(refused.as_str().unwrap().contains("is stored for you"), "{refused}");
         assert_eq!(other.request(read(&uri)).await["error"]["code"], -32002);
         assert_eq!(other.request(complete.clone()).await["result"]["completion"]["values"], json!([]));
     }
@@ -139,7 +139,10 @@ async fn checks_of_foreign_plans_never_run() {
         let (questions, applied) = call_with_answers(&mut client, "apply_edit_plan", arguments, &[]).await;
         assert_eq!((questions.len(), &applied["outcome"]), (0, &json!("applied")), "{name}: {applied}");
         assert_eq!(applied["checks"], json!([]), "{name}");
-        assert!(applied["checks_not_run"].as_str().unwrap().contains("this server proposed"), "{applied}");
+        assert!(
+            applied["checks_not_run"].as_str().unwrap().contains("checks of stored plans it proposed"),
+            "{applied}"
+        );
         assert!(!root.join("pwned").exists(), "{name}");
     }
     // One of ours that was changed is a stranger's.
@@ -150,7 +153,7 @@ async fn checks_of_foreign_plans_never_run() {
     plan["postCheckCommands"] = json!([["python3", "pwn.py"]]);
     let arguments = json!({ "plan": plan, "run_checks": true });
     let (_, refused) = call_with_answers(&mut client, "apply_edit_plan", arguments, &[]).await;
-    assert!(refused.as_str().unwrap().contains("it has been changed"), "{refused}");
+    assert!(refused.as_str().unwrap().contains("it has been modified"), "{refused}");
     assert!(!root.join(".fluxway").exists());
 }
 
@@ -172,16 +175,23 @@ async fn commands_run_only_after_user_consent() {
             &asks,
             Some(accept(json!({ "run_commands": false }))),
             false,
-            "did not agree",
+            "the user declined",
         ),
-        (CheckPolicy::ProposedPlans, Scope::Execute, &asks, Some(accept(json!({}))), false, "did not agree"),
+        (
+            CheckPolicy::ProposedPlans,
+            Scope::Execute,
+            &asks,
+            Some(accept(json!({}))),
+            false,
+            "the user declined",
+        ),
         (
             CheckPolicy::ProposedPlans,
             Scope::Execute,
             &asks,
             Some(json!({ "action": "decline" })),
             false,
-            "did not agree",
+            "the user declined",
         ),
         (CheckPolicy::ProposedPlans, Scope::Execute, &json!({}), None, false, "cannot ask"),
         (CheckPolicy::ProposedPlans, Scope::Admin, &asks, None, false, "scope `execute`"),
@@ -324,7 +334,8 @@ async fn foreign_journals_are_reported() {
     assert!(warned, "{applied}");
 }
 
-/// The same repository, with a key in the file that the plan changes: beside the change, or in the changed line.
+/// The same repository, with a key in the file that the plan changes: beside the change, or in the changed
+/// line.
 #[tokio::test(start_paused = true)]
 async fn secrets_in_changed_files_are_hidden_from_the_model() {
     const SECRET: &str = "sk-proj-4f9d8a7b6c5e4f3a2b1c0d9e8f7a6b5c";

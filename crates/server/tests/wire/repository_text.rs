@@ -202,7 +202,10 @@ async fn no_command_contains_an_injection() {
     let checks = plan["postChecks"].to_string();
     assert!(!is_injection(&checks) && !checks.contains("fluxloop run"), "{checks}");
     let warnings = plan["warnings"].to_string();
-    assert!(warnings.contains("NAME stands for the name of the FluxLoop project in (folder "), "{warnings}");
+    assert!(
+        warnings.contains("Replace NAME with the name of the FluxLoop project in (folder "),
+        "{warnings}"
+    );
 }
 
 /// An answer about an ordinary repository is as it was: there is nothing to list.
@@ -234,7 +237,8 @@ async fn tool_list_is_independent_of_the_repository() {
     assert_eq!(lists[0], lists[1]);
 }
 
-/// Questions and their answers name what is no plain name by its place; whoever chooses it gets it all the same.
+/// Questions and their answers name what is no plain name by its place; whoever chooses it gets it all the
+/// same.
 #[tokio::test(start_paused = true)]
 async fn no_question_repeats_an_injection() {
     for repository in [HOSTILE_PYTHON, HOSTILE_NODE] {

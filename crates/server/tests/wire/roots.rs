@@ -46,12 +46,12 @@ async fn client_roots_are_requested_once_and_restrict_access() {
         (vec![uri(&inner)], ".", shown(&inner)),
         // Not wider than the server's own.
         (vec![uri(ours.parent().unwrap())], ".", shown(&ours)),
-        (vec![uri(&inner)], "..", "is not inside a folder".to_owned()),
-        (vec![uri(&theirs)], ".", "have nothing in common".to_owned()),
-        (vec![], ".", "have nothing in common".to_owned()),
-        (vec![json!({ "uri": "https://example.com" })], ".", "have nothing in common".to_owned()),
+        (vec![uri(&inner)], "..", "is outside the allowed folders".to_owned()),
+        (vec![uri(&theirs)], ".", "do not overlap".to_owned()),
+        (vec![], ".", "do not overlap".to_owned()),
+        (vec![json!({ "uri": "https://example.com" })], ".", "do not overlap".to_owned()),
         // A guarded folder is no root, whoever has it open.
-        (vec![uri(&ours.join(".github/workflows"))], ".", "have nothing in common".to_owned()),
+        (vec![uri(&ours.join(".github/workflows"))], ".", "do not overlap".to_owned()),
     ] {
         let mut client =
             TestClient::initialized(&app, "2025-11-25", json!({ "roots": { "listChanged": true } })).await;
@@ -62,7 +62,7 @@ async fn client_roots_are_requested_once_and_restrict_access() {
         let messages = client.exchange(&answer.to_string()).await;
         let answer: Value = serde_json::from_str(messages.last().unwrap()).unwrap();
         assert!(analyzed_root(&answer).contains(&expected), "{listed:?}: {answer}");
-        if expected.contains("in common") {
+        if expected.contains("not overlap") {
             let text = analyzed_root(&answer);
             assert!(text.contains(ours.to_str().unwrap()), "both are named: {text}");
         }
@@ -97,7 +97,7 @@ async fn missing_client_roots_restrict_nothing() {
 async fn stateless_revision_requests_roots_by_input_required() {
     let (_folder, ours, theirs, app) = app_with_two_folders();
     let inner = ours.join("inner with space");
-    for (listed, expected) in [(&inner, inner.to_str().unwrap()), (&theirs, "have nothing in common")] {
+    for (listed, expected) in [(&inner, inner.to_str().unwrap()), (&theirs, "do not overlap")] {
         let mut client = TestClient::new(&app);
         let mut call = analyze_request(1, ".");
         call["params"]["_meta"] = stateless_meta(json!({ "roots": {} }));

@@ -1,6 +1,7 @@
 //! The official JSON schemas of the revisions, as judges of what the server says.
 //!
-//! They are read from the folder that `MCP_SCHEMA_DIR` names. Without it nothing is checked, and the tests say so.
+//! They are read from the folder that `MCP_SCHEMA_DIR` names. Without it nothing is checked, and the tests
+//! say so.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

@@ -209,7 +209,8 @@ async fn long_analysis_reports_progress() {
     let messages = client.exchange(&call.to_string()).await;
     let (answer, told) = messages.split_last().unwrap();
     assert!(answer.contains(r#""files":1108"#), "{answer}");
-    // Which of them are seen depends on how the threads take turns; that they grow and stand before the answer does not.
+    // Which of them are seen depends on how the threads take turns; that they grow and stand before the
+    // answer does not.
     let told: Vec<Value> = told.iter().map(|message| serde_json::from_str(message).unwrap()).collect();
     assert!(
         !told.is_empty() && told.iter().all(|message| message["params"]["progressToken"] == "p"),

@@ -24,12 +24,12 @@ fn transcripts() {
     });
 }
 
-/// Plays a client's half. `#` begins a comment; `$state` stands for the last `requestState` that came in, `$session` and
-/// `$token` for the last interactive session and the last token of one, `$plan` for the
-/// last edit plan, `$root` for the folder that the server may read, and `!pause N` lets N milliseconds pass. With `!repository` on top there is a
-/// repository in that folder, and the tools for it; with `!documents` a small library; with `!projects` the tools for projects, whose
-/// ids are called `$project1`, `$block1`, `$asset1` and so on as they turn up; otherwise there are the tools that no other change
-/// touches.
+/// Plays a client's half. `#` begins a comment; `$state` stands for the last `requestState` that came in,
+/// `$session` and `$token` for the last interactive session and the last token of one, `$plan` for the last
+/// edit plan, `$root` for the folder that the server may read, and `!pause N` lets N milliseconds pass. With
+/// `!repository` on top there is a repository in that folder, and the tools for it; with `!documents` a small
+/// library; with `!projects` the tools for projects, whose ids are called `$project1`, `$block1`, `$asset1`
+/// and so on as they turn up; otherwise there are the tools that no other change touches.
 async fn play_transcript(script: &str) -> String {
     let (_folder, root) = unpack(SUPPORT_BOT);
     let (_shelf, index) = build_test_index();

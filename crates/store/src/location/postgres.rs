@@ -1,4 +1,4 @@
-//! The URL of a PostgreSQL database.
+//! PostgreSQL URLs.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use tokio_postgres::config::Host;
 
 use super::LocationError;
 
-/// A PostgreSQL database and how to get there. Shown without its password.
+/// The location of a PostgreSQL database. Neither `Display` nor `Debug` shows the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresLocation {
     pub(crate) config: Config,
@@ -17,22 +17,22 @@ pub struct PostgresLocation {
     pub(crate) ca_file: Option<PathBuf>,
 }
 
-/// How the way to PostgreSQL is protected: `sslmode` in the URL.
+/// How the connection to PostgreSQL is protected: the `sslmode` of the URL.
 ///
-/// Without `sslmode`, a server on this machine is spoken to in the clear, and any other as with `require`.
+/// Without `sslmode`, connections to this machine are unencrypted, and all others use `require`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsMode {
-    /// `disable`: in the clear. For a network that nobody else is on.
+    /// `disable`: unencrypted. Only for trusted networks.
     Off,
-    /// `prefer`: TLS if the server has it, and then its certificate must be good; else in the clear. Somebody on the
-    /// way can make it the latter.
+    /// `prefer`: TLS if the server supports it, with a verified certificate; otherwise unencrypted. An
+    /// attacker on the network can force the latter.
     IfOffered,
-    /// `require` and `verify-full`, which are the same here: TLS or nothing. The server's certificate must be for its
-    /// host name and lead to a certificate of the system, or of the file that `sslrootcert` or an option names.
+    /// `require` and `verify-full`, which are equivalent here: always TLS. The certificate must match the
+    /// host name and be issued by a CA of the system, or of the file named by `sslrootcert` or an option.
     Required,
 }
 
-/// What the URL may say beside what is in its path. The driver knows these, without the two that are read here.
+/// Allowed URL parameters. The driver handles these; the two that are parsed here are not listed.
 const DRIVER_PARAMETERS: &[&str] = &[
     "user",
     "password",
@@ -66,7 +66,7 @@ impl PostgresLocation {
                 (name, _) => return Err(LocationError::UnknownParameter(quotable_word(name)?)),
             }
         }
-        // The driver's own errors could quote a password that was not encoded.
+        // The errors of the driver could quote an unencoded password, so they are not used.
         let config: Config =
             format!("{base}?{}", others.join("&")).parse().map_err(|_| LocationError::NotPostgres)?;
         let is_lost = config.get_hosts().is_empty() && config.get_hostaddrs().is_empty();
@@ -97,14 +97,13 @@ impl TlsMode {
     }
 }
 
-/// A word that may stand in an error: too short and plain for a secret.
+/// A word that may be quoted in an error: too short and plain to be a secret.
 fn quotable_word(word: &str) -> Result<String, LocationError> {
     let is_plain =
         word.len() <= 24 && word.bytes().all(|byte| byte.is_ascii_lowercase() || b"_-".contains(&byte));
     if is_plain { Ok(word.to_owned()) } else { Err(LocationError::NotPostgres) }
 }
 
-/// `%20` and the like as what they stand for.
 fn percent_decode(text: &str) -> Result<String, LocationError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -123,7 +122,8 @@ fn percent_decode(text: &str) -> Result<String, LocationError> {
     String::from_utf8(bytes).map_err(|_| LocationError::NotPostgres)
 }
 
-/// Whether somebody wrote an `@` into a password as it is. What follows it is then taken for a host, and shown.
+/// Whether a password contains an unencoded `@`. The rest of the password would be parsed, and shown, as the
+/// host.
 fn contains_unescaped_password(host: &Host) -> bool {
     matches!(host, Host::Tcp(name) if name.contains('@'))
 }
@@ -152,7 +152,7 @@ impl fmt::Display for PostgresLocation {
         self.config.get_user().map_or(Ok(()), |user| write!(f, "{user}@"))?;
         write!(f, "{}", hosts.collect::<Vec<_>>().join(","))?;
         self.config.get_dbname().map_or(Ok(()), |name| write!(f, "/{name}"))?;
-        // A default that somebody did not expect is seen here.
+        // Shown even if it is the default, which users may not expect.
         write!(f, "?sslmode={}", self.tls.name())
     }
 }

@@ -1,4 +1,4 @@
-//! Keys, limits and secrets in PostgreSQL.
+//! Keys, rate limits and secrets in PostgreSQL.
 
 use std::sync::atomic::Ordering;
 
@@ -16,7 +16,7 @@ use crate::key_check::check_key;
 use crate::{key_listing, token_bucket};
 use store_api::{check_name, is_valid_name};
 
-/// The columns of a key, in the order that [`read_key`] reads them.
+/// The columns of a key, in the order that [`read_key`] expects.
 macro_rules! key_columns {
     () => {
         "k.id, k.tenant, k.label, k.environment, k.scope, k.project, k.created, k.expires, k.revoked"
@@ -46,7 +46,7 @@ const REVOKE_KEY: &str = concat!(
     key_columns!()
 );
 
-/// The lock makes two rotations of one key follow each other: the second ends what the first has added.
+/// The lock serializes rotations of one key: the second one expires the secret that the first one added.
 const LOCK_KEY: &str =
     concat!("SELECT ", key_columns!(), " FROM api_keys k WHERE k.id = $1 AND k.revoked IS NULL FOR UPDATE");
 
@@ -58,7 +58,7 @@ const ADD_NEXT_SECRET: &str = "INSERT INTO api_key_secrets (prefix, key_id, tena
         coalesce((SELECT max(s.ordinal) FROM api_key_secrets s WHERE s.key_id = k.id), 0) + 1
     FROM api_keys k WHERE k.id = $1 AND k.revoked IS NULL";
 
-/// The time of the database: the trait has none for lists.
+/// Uses the clock of the database, because the trait passes no time for listings.
 const LIST_KEYS: &str = concat!(
     "SELECT ",
     key_columns!(),
@@ -70,9 +70,10 @@ const LIST_KEYS: &str = concat!(
     ORDER BY k.created, k.id COLLATE \"C\", s.ordinal DESC"
 );
 
-/// Name, capacity, block, tokens per second, seconds to fill an empty bucket. The time is read once, in `VALUES`.
-/// By the clock of the database. If that is set back by more than [`token_bucket::CLOCK_JUMP_THRESHOLD`], or another machine has taken over, tokens
-/// come in from there on.
+/// Parameters: name, capacity, lease size, tokens per second, seconds to fill an empty bucket. Uses the clock
+/// of the database, read once in `VALUES`. If it is set back by more than
+/// [`token_bucket::CLOCK_JUMP_THRESHOLD`], or another machine has taken over, the refill continues from the
+/// new time.
 const LEASE_TOKENS: &str = "INSERT INTO rate_buckets AS b (name, tokens, taken, updated, full_by)
     VALUES ($1, $2::float8 - least($2, $3::float8), least($2, $3), clock_timestamp(),
         clock_timestamp() + make_interval(secs => $5::float8))
@@ -85,7 +86,7 @@ const LEASE_TOKENS: &str = "INSERT INTO rate_buckets AS b (name, tokens, taken, 
                         ELSE greatest(b.updated, excluded.updated) END AS since) AS filled) AS shared)
     RETURNING taken, tokens";
 
-/// A day later, so that clocks which differ do no harm. What belongs to a key stays: it tells its last use.
+/// Waits an extra day to tolerate differing clocks. Buckets of keys stay, because they record the last use.
 const SWEEP_BUCKETS: &str =
     "DELETE FROM rate_buckets WHERE full_by < now() - interval '1 day' AND name NOT LIKE 'key:%'";
 
@@ -210,7 +211,8 @@ impl AccessStore for Postgres {
             let (capacity, block) = (f64::from(params.capacity), f64::from(params.max_lease));
             let (rate, fill_time) =
                 (token_bucket::clamped_rate(params), token_bucket::fill_time(params).as_secs_f64());
-            // Sent twice it takes twice: the caller gets less than they may have, never more.
+            // If the statement is sent twice, it takes twice: the caller gets fewer tokens than allowed,
+            // never more.
             let jump = token_bucket::CLOCK_JUMP_THRESHOLD.as_secs_f64();
             let step = PgStatement {
                 sql: LEASE_TOKENS,
@@ -241,9 +243,7 @@ impl AccessStore for Postgres {
                 self.run_one(PgRequest::Unscoped(PgStatement { sql: IS_READ_ONLY, values: &[] })).await?;
             let only_reads = rows.first().map_or(Ok(true), |row| get(row, 0))?;
             if only_reads {
-                return Err(StoreError::Unreachable(
-                    "the database can only be read at the moment".to_owned(),
-                ));
+                return Err(StoreError::Unreachable("the database is currently read-only".to_owned()));
             }
             Ok(())
         })

@@ -1,5 +1,5 @@
-//! What nobody waits for any more is stopped. A server does not notice by itself that a client has gone while it works or waits
-//! for a lock, and each that is left behind keeps one of its connections.
+//! Cancels abandoned statements. While it works or waits for a lock, the server does not notice that a client
+//! has gone, and every abandoned statement occupies one of its connections.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use tokio::runtime::Handle;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{CancelToken, Socket};
 
-/// Tells the server to stop, in the background and without an answer.
+/// Asks the server to cancel a statement, in the background and without waiting for the result.
 #[derive(Clone)]
 pub(super) struct Canceller(Arc<dyn Fn(CancelToken) + Send + Sync>);
 
 impl Canceller {
-    /// On the same kind of way as the connections.
+    /// Uses the same TLS settings as the connections.
     pub(super) fn new<T>(way: T) -> Self
     where
         T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
@@ -22,7 +22,7 @@ impl Canceller {
     {
         Self(Arc::new(move |token| {
             let way = way.clone();
-            // Without a runtime the process ends, and its connections with it.
+            // Without a runtime, the process is ending, and its connections with it.
             if let Ok(runtime) = Handle::try_current() {
                 runtime.spawn(async move { token.cancel_query(way).await });
             }

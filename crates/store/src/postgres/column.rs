@@ -1,4 +1,4 @@
-//! What goes into the columns of a row, and comes out of them.
+//! Reading and writing the columns of a row.
 
 use store_api::StoreError;
 use tokio_postgres::Row;
@@ -6,15 +6,14 @@ use tokio_postgres::types::FromSqlOwned;
 
 use super::error;
 
-/// The driver would round, up as well.
+/// Truncates, because the driver would round, possibly up.
 pub(super) use ::projects::store::truncate_to_micros;
 
-/// What is in a column.
 pub(super) fn get<T: FromSqlOwned>(row: &Row, column: usize) -> Result<T, StoreError> {
     row.try_get(column).map_err(|error| error::store_error(&error))
 }
 
-/// Something that this program never wrote.
+/// The error for a value that this program never wrote.
 pub(super) fn unreadable(what: &str) -> StoreError {
     StoreError::Broken(format!("{what} cannot be read"))
 }

@@ -1,6 +1,6 @@
-//! Who takes a connection next. Who has to wait for others waits here, and not with a connection in their hands: a project
-//! that many write to at once, or that another replica holds, or a tenant whose statements are slow, would else take the
-//! connections of everybody.
+//! Queues for connections. Requests that have to wait for others wait here, without holding a connection.
+//! Otherwise many writes to one project, a project locked by another replica, or a tenant with slow
+//! statements would occupy the connections of all tenants.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
@@ -9,45 +9,44 @@ use store_api::StoreError;
 use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
-/// So many lines that two projects seldom share one.
+/// Enough queues that two projects seldom share one.
 const TARGET_LOCK_COUNT: usize = 256;
-/// So many that two tenants seldom do.
+/// Enough queues that two tenants seldom share one.
 const TENANT_SHARE_COUNT: usize = 1024;
-/// The connections that are left to those who only look.
+/// Connections that writers leave to other work.
 const RESERVED_CONNECTIONS: usize = 2;
 
-/// The lines in which those wait who want a connection.
 pub(super) struct PgConnectionQueue {
     target_locks: Vec<Mutex<()>>,
     tenants: Vec<TenantShare>,
     writers: Semaphore,
-    /// What tenants may use together.
+    /// The connections that all tenants may use together.
     all_tenants: Semaphore,
-    /// Nobody can choose whose line they stand in.
+    /// Randomly keyed, so that clients cannot choose which queue they share.
     hasher: RandomState,
     wait_timeout: Duration,
 }
 
-/// What one tenant may use at once.
+/// The connections that one tenant may use at once.
 struct TenantShare {
     connections: Semaphore,
-    /// Fewer than that, so that those who write leave something to those of the same tenant who look.
+    /// Fewer than the total, so that writes leave connections for reads of the same tenant.
     writers: Semaphore,
 }
 
-/// The right to take a connection. It ends when it is dropped.
+/// The right to take a connection, until dropped.
 pub(super) struct PgConnectionSlot<'a> {
     _target_lock: Option<MutexGuard<'a, ()>>,
     _permits: [Option<SemaphorePermit<'a>>; 4],
 }
 
-/// The most connections that one tenant uses at once: three quarters of them.
+/// Maximum number of connections per tenant: three quarters.
 fn tenant_limit(connections: usize) -> usize {
     (connections * 3 / 4).max(1)
 }
 
-/// The most that all tenants use together: one is left to those who look up keys and limits, since without them nobody gets
-/// in. Where there are few, it matters more that one tenant leaves something to another.
+/// Maximum number of connections of all tenants together. One is reserved for looking up keys and limits,
+/// because no request succeeds without them. With few connections, fairness between tenants matters more.
 fn all_tenants_limit(connections: usize) -> usize {
     connections.saturating_sub(1).max(tenant_limit(connections) + 1).min(connections.max(1))
 }
@@ -62,7 +61,6 @@ impl TenantShare {
 }
 
 impl PgConnectionQueue {
-    /// Nobody waits yet.
     pub(super) fn new(connections: usize, wait_timeout: Duration) -> Self {
         Self {
             target_locks: (0..TARGET_LOCK_COUNT).map(|_| Mutex::new(())).collect(),
@@ -74,19 +72,19 @@ impl PgConnectionQueue {
         }
     }
 
-    /// Waits behind those who write to the same, if something is written to, and behind others of the same tenant, if it
-    /// is done for one.
+    /// Waits for other writes to the same project, if something is written, and for other requests of the
+    /// same tenant, if there is one.
     pub(super) async fn acquire(
         &self,
         tenant: Option<&str>,
         written: Option<&str>,
     ) -> Result<PgConnectionSlot<'_>, StoreError> {
-        let late = || StoreError::Unreachable("others are at it; no turn in time".to_owned());
+        let late = || StoreError::Unreachable("timed out waiting for other requests".to_owned());
         timeout(self.wait_timeout, self.acquire_slot(tenant, written)).await.ok().flatten().ok_or_else(late)
     }
 
-    /// Always in this order, so that nobody waits for somebody who waits for them: first what is one's own, then what is
-    /// a tenant's, then what is everybody's, so that nobody who waits for their like keeps others from anything.
+    /// Acquires the permits in a fixed order, which avoids deadlocks: project, tenant, then all tenants.
+    /// Requests that wait for their own project or tenant therefore hold nothing that others need.
     async fn acquire_slot(
         &self,
         tenant: Option<&str>,
@@ -116,7 +114,7 @@ impl PgConnectionQueue {
     }
 }
 
-/// A permit of this semaphore, where one is needed. `None`: it is closed, which none of them ever is.
+/// A permit, if a semaphore is given. The outer `None` means that it is closed, which never happens.
 async fn acquire_permit(semaphore: Option<&Semaphore>) -> Option<Option<SemaphorePermit<'_>>> {
     match semaphore {
         Some(semaphore) => semaphore.acquire().await.ok().map(Some),

@@ -1,4 +1,4 @@
-//! What errors of PostgreSQL mean to others.
+//! Maps PostgreSQL errors to store errors.
 
 use std::error::Error as _;
 use std::io;
@@ -8,31 +8,29 @@ use store_api::StoreError;
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 
-/// Classes of errors that pass: the connection, conflicts between transactions, resources, locks, operators.
+/// Transient error classes: connection, transaction conflicts, resources, locks, operator intervention.
 const TRANSIENT_CLASSES: &[&str] = &["08", "40", "53", "55", "57"];
-/// Classes whose texts are about the database and never about what is in its rows.
+/// Classes whose messages concern the database and never contain row values.
 const SAFE_MESSAGE_CLASSES: &[&str] = &["08", "25", "28", "3D", "40", "42", "53", "55", "57"];
-/// The server became one that only reads: another has taken over.
+/// The server has become read-only, because another one has taken over.
 const READ_ONLY_CODE: &str = "25006";
-/// The server has closed a connection whose transaction did nothing, or took too long.
+/// The server closed a connection whose transaction was idle or took too long.
 const TRANSACTION_TIMEOUT_CODES: [&str; 2] = ["25P03", "25P04"];
-/// What is looked for before it is written, so that only somebody else can have taken it meanwhile.
+/// Checked before writing, so a violation means that another transaction was first.
 const RACE_PRONE_CONSTRAINTS: [&str; 3] =
     ["projects_account_slug_key", "projects_pkey", "project_accounts_pkey"];
 
-/// Why a transaction did not come to its end, and whether it may be run again.
+/// Why a transaction failed, and whether it can be retried.
 #[derive(Clone, Debug)]
 pub(super) enum PgError {
-    /// The connection is gone, and with it all that was done.
+    /// The connection is lost, and with it all uncommitted changes.
     ConnectionLost(StoreError),
-    /// Others were in the way. From the start it may go well.
+    /// A conflict with other transactions. A retry may succeed.
     Conflict(StoreError),
-    /// Final.
     Final(StoreError),
 }
 
 impl PgError {
-    /// What an error of the driver means to a transaction.
     pub(super) fn new(error: &Error) -> Self {
         let told = store_error(error);
         if is_connection_lost(error) {
@@ -44,31 +42,31 @@ impl PgError {
         }
     }
 
-    /// What it means to a caller that does not try again.
+    /// The error for a caller that does not retry.
     pub(super) fn into_store_error(self) -> StoreError {
         let (Self::ConnectionLost(error) | Self::Conflict(error) | Self::Final(error)) = self;
         error
     }
 }
 
-/// When a transaction is run again: once if a connection breaks before the commit, and a few times if others were in the
-/// way. A commit without an answer is final, because it may have happened.
+/// The retry policy: once if a connection breaks before the commit, and a few times after a conflict. A
+/// commit without an answer is final, because it may have succeeded.
 #[derive(Default)]
 pub(super) struct RetryState {
     was_lost: bool,
     conflicts: u32,
 }
 
-/// How often it is run again because others were in the way.
+/// Maximum number of retries after conflicts.
 const MAX_CONFLICT_RETRIES: u32 = 5;
 
 impl RetryState {
-    /// Says whether to run it again.
+    /// Returns `Ok` if the transaction should be retried.
     pub(super) fn check_retry(&mut self, failure: PgError, pool: &Pool) -> Result<(), StoreError> {
         match failure {
             PgError::ConnectionLost(_) if !self.was_lost => {
                 self.was_lost = true;
-                // The others in the pool have likely gone with it.
+                // The other pooled connections are probably broken as well.
                 pool.retain(|_, _| false);
             }
             PgError::Conflict(_) if self.conflicts < MAX_CONFLICT_RETRIES => self.conflicts += 1,
@@ -78,7 +76,6 @@ impl RetryState {
     }
 }
 
-/// The error that callers see.
 pub(super) fn store_error(error: &Error) -> StoreError {
     if error.code() == Some(&SqlState::DISK_FULL) {
         return StoreError::Full(error_text(error));
@@ -87,16 +84,16 @@ pub(super) fn store_error(error: &Error) -> StoreError {
     if passes { StoreError::Unreachable(error_text(error)) } else { StoreError::Broken(error_text(error)) }
 }
 
-/// The same for a connection that was not to be had.
+/// Maps an error of the pool.
 pub(super) fn pool_store_error(error: &PoolError) -> StoreError {
     match error {
         PoolError::Backend(error) => store_error(error),
-        PoolError::Timeout(_) => StoreError::Unreachable("no connection in time".to_owned()),
+        PoolError::Timeout(_) => StoreError::Unreachable("timed out waiting for a connection".to_owned()),
         other => StoreError::Broken(other.to_string()),
     }
 }
 
-/// Whether the connection is gone, so that another one may do better.
+/// Whether the connection is lost, so that a retry on another one may succeed.
 pub(super) fn is_connection_lost(error: &Error) -> bool {
     match error.as_db_error() {
         Some(answer) => {
@@ -107,15 +104,15 @@ pub(super) fn is_connection_lost(error: &Error) -> bool {
     }
 }
 
-/// Whether others were in the way, so that all may be well when it is done again from the start: a deadlock, a conflict, or a
-/// name that was free when it was looked for.
+/// Whether other transactions interfered, so that a retry may succeed: a deadlock, a conflict, or a name that
+/// was free when it was checked.
 fn is_conflict(error: &Error) -> bool {
     let Some(answer) = error.as_db_error() else { return false };
     let was_sought = answer.constraint().is_some_and(|name| RACE_PRONE_CONSTRAINTS.contains(&name));
     answer.code().code().starts_with("40") || (*answer.code() == SqlState::UNIQUE_VIOLATION && was_sought)
 }
 
-/// Whether an earlier statement of the transaction has failed, which says why.
+/// Whether an earlier statement of the transaction failed; its error is the cause.
 pub(super) fn is_in_failed_transaction(error: &Error) -> bool {
     error.code() == Some(&SqlState::IN_FAILED_SQL_TRANSACTION)
 }
@@ -131,7 +128,7 @@ fn io_cause(error: &Error) -> Option<&io::Error> {
     error.source()?.downcast_ref()
 }
 
-/// Whether TLS has failed. It will again.
+/// Whether TLS failed. Retrying does not help.
 fn is_tls_error(cause: &io::Error) -> bool {
     cause.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()).is_some()
 }
@@ -144,7 +141,7 @@ fn error_text(error: &Error) -> String {
     }
 }
 
-/// What the server said, or else where it happened: some of its texts quote values.
+/// The server's message, or only the place for classes whose messages may quote values.
 fn db_error_text(answer: &DbError) -> String {
     let code = answer.code().code();
     if SAFE_MESSAGE_CLASSES.iter().any(|class| code.starts_with(class)) {

@@ -1,4 +1,4 @@
-//! Projects in PostgreSQL: the rows that the use cases want.
+//! Projects in PostgreSQL.
 
 mod asset_rows;
 mod block_rows;
@@ -32,14 +32,13 @@ impl Backend for Postgres {
 }
 
 impl Tables for PgTransaction<'_> {
-    /// Hands the others on this thread to another one. Where there is no other, the work is only done.
+    /// Moves other tasks off this thread while it computes. On a single-threaded runtime it just computes.
     fn compute(&self, work: &mut (dyn FnMut() + Send)) {
         let is_shared = |handle: Handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread;
         if Handle::try_current().is_ok_and(is_shared) { block_in_place(work) } else { work() }
     }
 }
 
-/// How many rows at most.
 fn row_limit(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -1,11 +1,12 @@
-//! How statements get to the database and come back, and when they are sent again.
+//! Sends statements to the database and retries them.
 //!
-//! Every transaction first tells the database who asks, because its policies show nothing otherwise. Statements that do
-//! not need each other's answers travel together: a look-up costs one round trip.
+//! Every transaction first sets who is asking, because the row policies hide everything otherwise. Statements
+//! that do not depend on each other's results are pipelined: a lookup costs one round trip.
 //!
-//! When a connection breaks, the work is done again on a new one, once, if that cannot do harm: what is only read, what
-//! was not committed yet, and single statements for which twice is as good as once. A commit without an answer is an
-//! error, because nobody knows whether it happened. [`Postgres::run_idempotent`] is for single statements that tell by themselves.
+//! When a connection breaks, the work is retried once on a new one if that is safe: reads, uncommitted
+//! transactions, and idempotent single statements. A commit without an answer is an error, because its
+//! outcome is unknown. [`Postgres::run_idempotent`] is for single statements that report whether they took
+//! effect.
 
 use std::slice;
 
@@ -21,37 +22,33 @@ use super::column::get;
 use super::error::{PgError, RetryState};
 use super::transaction::TxMode;
 
-/// Who asks: what the policies let them see.
+/// Who is asking, which determines the rows that the policies show.
 #[derive(Clone, Copy)]
 pub(super) enum RlsScope<'a> {
-    /// What belongs to this tenant.
+    /// The rows of this tenant.
     Tenant(&'a str),
-    /// The key with this prefix.
     Prefix(&'a str),
-    /// Everything.
     Operator,
 }
 
-/// One statement.
 pub(super) struct PgStatement<'a> {
     pub(super) sql: &'static str,
     pub(super) values: &'a [&'a (dyn ToSql + Sync)],
 }
 
-/// What is to be done, as a whole.
+/// A request, executed atomically.
 pub(super) enum PgRequest<'a> {
-    /// A statement that is a transaction by itself, on tables that have no policies. Twice must be as good as once.
+    /// A statement that is its own transaction, on tables without policies. Must be idempotent.
     Unscoped(PgStatement<'a>),
-    /// The same for this tenant, in a function that tells the policies who asks.
+    /// The same for this tenant, in a function that sets who is asking.
     ForTenant(&'a str, PgStatement<'a>),
-    /// A question.
     Read(RlsScope<'a>, PgStatement<'a>),
-    /// Changes: all of them or none.
+    /// Changes, all or none.
     Write(RlsScope<'a>, &'a [PgStatement<'a>]),
 }
 
 impl<'a> PgRequest<'a> {
-    /// The tenant whose connections are used for it.
+    /// The tenant whose share of connections is used.
     fn tenant(&self) -> Option<&'a str> {
         match self {
             Self::Unscoped(_) => None,
@@ -62,7 +59,7 @@ impl<'a> PgRequest<'a> {
 }
 
 impl<'a> RlsScope<'a> {
-    /// The tenant whose connections are used for it.
+    /// The tenant whose share of connections is used.
     pub(super) fn tenant(&self) -> Option<&'a str> {
         match self {
             Self::Tenant(tenant) => Some(tenant),
@@ -82,23 +79,23 @@ impl<'a> RlsScope<'a> {
 pub(super) fn mark_outcome_unknown(error: StoreError) -> StoreError {
     match error {
         StoreError::Unreachable(reason) => {
-            StoreError::Unreachable(format!("{reason}; it may have been done"))
+            StoreError::Unreachable(format!("{reason}; the outcome is unknown"))
         }
         StoreError::Broken(_) | StoreError::Full(_) => error,
     }
 }
 
 pub(super) fn answer_timeout_error() -> StoreError {
-    StoreError::Unreachable("no answer in time".to_owned())
+    StoreError::Unreachable("timed out waiting for an answer".to_owned())
 }
 
 impl Postgres {
-    /// Gives a connection out of the hands of the pool.
+    /// Wraps a pooled connection, so that it is only returned to the pool if it is clean.
     pub(super) fn guard_client(&self, client: Object, is_clean: bool) -> PooledClient {
         PooledClient { client: Some(client), is_clean, canceller: self.canceller.clone() }
     }
 
-    /// Does it. Gives the rows of every statement.
+    /// Runs a request and returns the rows of every statement.
     pub(super) async fn run(&self, request: PgRequest<'_>) -> Result<Vec<Vec<Row>>, StoreError> {
         let mut retries = RetryState::default();
         loop {
@@ -109,18 +106,19 @@ impl Postgres {
         }
     }
 
-    /// Does what is one statement.
+    /// Runs a request with a single statement.
     pub(super) async fn run_one(&self, request: PgRequest<'_>) -> Result<Vec<Row>, StoreError> {
         Ok(self.run(request).await?.pop().unwrap_or_default())
     }
 
-    /// Does what happens at most once, however often it is sent, and says `true` when it has. If a connection breaks, it
-    /// is sent again. What says then that it has not happened may have done so the first time.
+    /// Runs a statement that takes effect at most once, however often it is sent, and returns `true` if it
+    /// did. It is sent again if a connection breaks; if it then reports no effect, the first attempt may have
+    /// had one.
     pub(super) async fn run_idempotent(&self, request: PgRequest<'_>) -> Result<bool, StoreError> {
         Ok(self.run_idempotent_with_row(request).await?.0)
     }
 
-    /// The same for what says more than that it has happened: also gives its row, if it is known.
+    /// Like [`run_idempotent`](Self::run_idempotent), and also returns its row, if known.
     pub(super) async fn run_idempotent_with_row(
         &self,
         request: PgRequest<'_>,
@@ -168,12 +166,13 @@ impl Postgres {
     }
 }
 
-/// What a statement says about itself in its only column. One without a row has done nothing.
+/// Reads the boolean in the only column. A statement without a row had no effect.
 fn reports_success(answers: &[Vec<Row>]) -> Result<bool, StoreError> {
     answers.iter().flatten().next().map_or(Ok(false), |row| get(row, 0))
 }
 
-/// A connection in use. It goes back to the pool if it is clean; else what it does is stopped, and it is closed.
+/// A connection in use. On drop, it returns to the pool if it is clean; otherwise its work is cancelled and
+/// it is closed.
 pub(super) struct PooledClient {
     pub(super) client: Option<Object>,
     pub(super) is_clean: bool,

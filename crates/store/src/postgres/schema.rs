@@ -1,4 +1,4 @@
-//! From an empty database to one whose tables are as this program knows them.
+//! Migrates the schema.
 
 use deadpool_postgres::{Object, Transaction};
 use tokio_postgres::Error;
@@ -7,10 +7,11 @@ use super::error;
 use crate::OpenError;
 use crate::migrations::{POSTGRES_MIGRATIONS, latest_version, pending_migrations};
 
-/// Replicas that start together do this one after the other. The number is `FLXW`; nobody else should use it.
+/// Advisory lock that serializes migrations by replicas that start together. The number is `FLXW`.
 const MIGRATION_LOCK: &str = "SET LOCAL statement_timeout = '60s'; SELECT pg_advisory_xact_lock(1179408471)";
 
-/// Whether our mark is there, and how much beside it. What an extension has made is not counted.
+/// Whether our marker table exists, and how many other tables there are. Tables of extensions are not
+/// counted.
 const INSPECT_TABLES: &str = "SELECT count(*) FILTER (WHERE c.relname = 'fluxway_schema') > 0, count(*) > 0
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -19,7 +20,7 @@ const INSPECT_TABLES: &str = "SELECT count(*) FILTER (WHERE c.relname = 'fluxway
 const CREATE_VERSION_TABLE: &str = "CREATE TABLE fluxway_schema (version bigint NOT NULL);
     INSERT INTO fluxway_schema VALUES (0);";
 
-/// Brings the tables up to date, in one transaction.
+/// Migrates the tables in one transaction.
 pub(super) async fn migrate(place: &str, client: &mut Object) -> Result<(), OpenError> {
     let opening =
         |error: Error| OpenError::Failed { place: place.to_owned(), cause: error::store_error(&error) };
@@ -36,7 +37,7 @@ pub(super) async fn migrate(place: &str, client: &mut Object) -> Result<(), Open
     transaction.commit().await.map_err(opening)
 }
 
-/// The schema that is there. `None`: somebody else's.
+/// The current schema version. `None` if the database belongs to another program.
 async fn current_schema(transaction: &Transaction<'_>) -> Result<Option<i64>, Error> {
     let row = transaction.query_one(INSPECT_TABLES, &[]).await?;
     let (is_ours, has_tables): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
@@ -60,7 +61,7 @@ async fn apply_migrations(transaction: &Transaction<'_>, schema: i64, steps: &[&
         .map(drop)
 }
 
-/// Whether row-level security does not hold for whoever we are.
+/// Whether the current role is exempt from row-level security.
 pub(super) async fn bypasses_rls(client: &Object) -> Result<bool, Error> {
     let sql = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user";
     client.query_one(sql, &[]).await?.try_get(0)

@@ -10,7 +10,7 @@ use super::column::{get, truncate_to_micros};
 use super::request::{PgRequest, PgStatement, RlsScope};
 use crate::sessions::{MAX_SWEPT_ROWS, check_session, ended_limit, is_storable};
 
-/// Functions of the database, which say for whom they ask and then do it: see the migration.
+/// Database functions that set who is asking and then run the statement; see the migration.
 const INSERT_SESSION: &str =
     "SELECT begun, until FROM flow_admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 const LOAD: &str = "SELECT version, is_open, ends, forgotten, leased_until, body FROM flow_load($1, $2, $3)";
@@ -22,7 +22,8 @@ const SPEND: &str = "INSERT INTO flow_spent (token, forgotten) VALUES ($1, $2)
 
 const IS_SPENT: &str = "SELECT EXISTS (SELECT FROM flow_spent WHERE token = $1)";
 
-/// What somebody else holds, be it another sweep, is left to the next one. Each array is made once and not for each row.
+/// Rows locked by others, such as another sweep, are left to the next sweep. Builds each array once instead
+/// of once per row.
 const SWEEP: &str = "WITH
     deleted AS (
         DELETE FROM flow_sessions WHERE id = ANY (ARRAY(
@@ -176,7 +177,7 @@ impl SessionStore for Postgres {
     }
 }
 
-/// With times as they are kept.
+/// Truncates times to the stored precision.
 fn truncate_times(row: SessionRow) -> SessionRow {
     SessionRow {
         expires_at: truncate_to_micros(row.expires_at),

@@ -1,4 +1,5 @@
-//! TLS on the way to PostgreSQL. Certificates are always checked; which way is taken when is said at [`crate::TlsMode`].
+//! TLS connections to PostgreSQL. Certificates are always verified; [`crate::TlsMode`] selects when TLS is
+//! used.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,20 +11,20 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::OpenError;
 
-/// Makes connections to servers whose certificate leads to one of the file, or of the system.
+/// Builds a connector that trusts the CA certificates of the file, or of the system.
 pub(super) async fn build_connector(ca_file: Option<PathBuf>) -> Result<MakeRustlsConnect, OpenError> {
     let reading = tokio::task::spawn_blocking(move || match ca_file {
         Some(path) => roots_from_file(&path),
         None => roots_from_system(),
     });
-    let roots = reading.await.unwrap_or_else(|_| Err("they could not be read".to_owned()));
+    let roots = reading.await.unwrap_or_else(|_| Err("cannot read the CA certificates".to_owned()));
     let roots = roots.map_err(OpenError::Certificates)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| OpenError::Certificates(error.to_string()))?;
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();
-    // Servers insist on it where TLS comes first (`sslnegotiation=direct`).
+    // Servers require ALPN for direct TLS (`sslnegotiation=direct`).
     config.alpn_protocols = vec![b"postgresql".to_vec()];
     Ok(MakeRustlsConnect::new(config))
 }
@@ -36,12 +37,12 @@ fn roots_from_file(path: &Path) -> Result<RootCertStore, String> {
         let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
         roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
     }
-    if roots.is_empty() { Err(unusable("there is no certificate in it".to_owned())) } else { Ok(roots) }
+    if roots.is_empty() { Err(unusable("the file contains no certificate".to_owned())) } else { Ok(roots) }
 }
 
 fn roots_from_system() -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
-    // Some that are very old cannot be read. Nobody misses them.
+    // Very old system certificates may not parse and can be ignored.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() { Err("this system has none; name a file".to_owned()) } else { Ok(roots) }
+    if roots.is_empty() { Err("the system has none; set a CA file".to_owned()) } else { Ok(roots) }
 }

@@ -1,7 +1,7 @@
-//! A transaction whose statements need the answers to earlier ones.
+//! A transaction whose statements depend on earlier results.
 //!
-//! Nothing is sent before the first statement, and the beginning travels with it. Statements that are asked for together, as by
-//! `try_join`, are sent together, in the order in which they are first polled.
+//! Nothing is sent before the first statement; `BEGIN` is sent together with it. Statements that are issued
+//! together, as by `try_join`, are pipelined in the order in which they are first polled.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -21,40 +21,39 @@ use super::error;
 use super::error::PgError;
 use super::request::{PgStatement, PooledClient, RlsScope, answer_timeout_error, mark_outcome_unknown};
 
-/// What a transaction may do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TxMode {
-    /// One statement that is a transaction by itself, on tables without policies, or in a function that tells the policies
-    /// who asks. It may be sent again, so twice must be as good as once.
+    /// One idempotent statement that is its own transaction, on tables without policies or in a function that
+    /// sets who is asking. It may be sent twice.
     Statement,
-    /// One question. All of it travels together, so a caller that goes away leaves nothing open.
+    /// One query. Everything is sent together, so an abandoned caller leaves no transaction open.
     Query,
-    /// Read, and see one moment.
+    /// Reads from one snapshot.
     Read,
-    /// Write. Each statement sees what was done before it, so that who waited for a lock sees what was done under it.
+    /// Writes. Each statement sees earlier commits, so that after waiting for a lock it sees what was written
+    /// under it.
     Write,
 }
 
 const SET_CONFIG: &str = "SELECT set_config($1, $2, true)";
 const COMMIT: PgStatement<'_> = PgStatement { sql: "COMMIT", values: &[] };
 
-/// A transaction on a connection of its own.
 pub(crate) struct PgTransaction<'a> {
     pooled: PooledClient,
     scope: RlsScope<'a>,
     mode: TxMode,
     answer_timeout: Duration,
-    /// Whoever has it sends next; it says whether the transaction has begun. Who asked first sends first, even if their
-    /// statement has to be prepared.
+    /// Held while sending; contains whether the transaction has begun. It is fair, so statements are sent in
+    /// the order they were issued, even if one has to be prepared first.
     send_lock: Mutex<bool>,
-    /// When an answer was last heard. Statements that were sent together are done one after the other.
+    /// When the last answer arrived. Pipelined statements are executed one after the other.
     last_answer: std::sync::Mutex<Instant>,
-    /// Why the first statement failed that did not fail because of another.
+    /// The first failure that was not caused by another one.
     failure: std::sync::Mutex<Option<PgError>>,
 }
 
 impl TxMode {
-    /// Whether the connection can be used by others whatever happens to the caller.
+    /// Whether the connection stays usable even if the caller goes away.
     pub(super) const fn is_single_batch(self) -> bool {
         matches!(self, Self::Statement | Self::Query)
     }
@@ -69,7 +68,7 @@ impl TxMode {
 }
 
 impl<'a> PgTransaction<'a> {
-    /// Nothing is sent yet.
+    /// Creates a transaction. Nothing is sent yet.
     pub(super) fn new(
         pooled: PooledClient,
         scope: RlsScope<'a>,
@@ -81,7 +80,7 @@ impl<'a> PgTransaction<'a> {
         Self { pooled, scope, mode, answer_timeout, send_lock: Mutex::new(false), last_answer, failure }
     }
 
-    /// Whose rows it sees. Nobody's for the owner of the store.
+    /// The tenant whose rows are visible. Empty for the operator.
     pub(super) fn tenant(&self) -> &str {
         match self.scope {
             RlsScope::Tenant(tenant) => tenant,
@@ -89,13 +88,15 @@ impl<'a> PgTransaction<'a> {
         }
     }
 
-    /// The rows that a statement gives. Why it failed is kept for the one who runs the transaction.
+    /// Returns the rows of a statement. On failure, the cause is recorded for the code that runs the
+    /// transaction.
     pub(super) async fn fetch_rows(
         &self,
         sql: &'static str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, StoreError> {
-        // In a box: a use case has many of them, and would else be as large as all together.
+        // Boxed: a use case has many of these futures and would otherwise be as large as all of them
+        // together.
         let failure = match Box::pin(self.query(PgStatement { sql, values })).await {
             Ok(rows) => return Ok(rows),
             Err(failure) => failure,
@@ -105,12 +106,12 @@ impl<'a> PgTransaction<'a> {
         Err(error)
     }
 
-    /// Has the connection closed, since it may still be at work.
+    /// Closes the connection, because it may still be executing a statement.
     pub(super) fn mark_broken(&mut self) {
         self.pooled.is_clean = false;
     }
 
-    /// Why a statement failed, if one has.
+    /// Returns the recorded failure, if any.
     pub(super) fn take_failure(&self) -> Option<PgError> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -123,13 +124,14 @@ impl<'a> PgTransaction<'a> {
             None => return Err(PgError::Final(answer_timeout_error())),
         };
         if error::is_in_failed_transaction(&error) {
-            // The statement that did fail was asked together with this one, and its answer is there too: let it be heard.
+            // The failed statement was pipelined with this one, and its answer has arrived too: let it be
+            // processed first.
             tokio::task::yield_now().await;
         }
         Err(PgError::new(&error))
     }
 
-    /// Waits for an answer, as long as a statement may take since it was asked or the one before it was answered.
+    /// Waits for an answer. The timeout starts when the statement is sent or the previous answer arrives.
     async fn with_answer_timeout<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
         let (asked, mut answer) = (Instant::now(), pin!(answer));
         loop {
@@ -148,7 +150,7 @@ impl<'a> PgTransaction<'a> {
         self.last_answer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps what was done. If no answer comes, it may have been kept.
+    /// Commits. Without an answer, the outcome is unknown.
     pub(super) async fn commit(mut self) -> Result<(), PgError> {
         let done = match &self.pooled.client {
             Some(client) if *self.send_lock.get_mut() => timeout(self.answer_timeout, commit(client)).await,
@@ -167,8 +169,8 @@ impl<'a> PgTransaction<'a> {
         }
     }
 
-    /// Undoes what was done, or ends what has only read. Nobody waits for the answer: whatever is sent on the connection
-    /// next comes after it. Without, the connection is closed, which is the same and costs more.
+    /// Rolls back without waiting for the answer: later statements on the connection run after it. Without
+    /// this, the connection would be closed, which has the same effect but costs more.
     pub(super) async fn rollback(mut self) {
         self.pooled.is_clean = match &self.pooled.client {
             Some(client) if *self.send_lock.get_mut() => {
@@ -191,7 +193,7 @@ impl<'a> PgTransaction<'a> {
         };
         let prepared = prepare(client, steps).await?;
         let mut answers = pin!(maybe_done(query_all(client, &prepared, steps, answer)));
-        // They are sent now. Then it is the next one's turn, and the answers come when they come.
+        // The statements are sent now, so let the next caller send while the answers arrive.
         poll_fn(|context| Poll::Ready(answers.as_mut().poll(context).is_ready())).await;
         *has_begun = !self.mode.is_single_batch();
         drop(has_begun);
@@ -200,7 +202,7 @@ impl<'a> PgTransaction<'a> {
     }
 }
 
-/// Sends all statements at once, and waits for all answers. The first error is the one that counts. Gives the rows of one.
+/// Pipelines all statements and waits for all answers. Returns the first error, or the rows of one statement.
 async fn query_all(
     client: &Object,
     prepared: &[Statement],
@@ -212,7 +214,7 @@ async fn query_all(
     Ok(if answer < answers.len() { answers.swap_remove(answer) } else { Vec::new() })
 }
 
-/// Makes sure that the database knows these statements. It does already, but for the first time on a connection.
+/// Prepares the statements. They are cached per connection.
 async fn prepare(client: &Object, steps: &[&PgStatement<'_>]) -> Result<Vec<Statement>, Error> {
     let mut prepared = Vec::with_capacity(steps.len());
     for step in steps {
@@ -226,7 +228,7 @@ async fn commit(client: &Object) -> Result<(), Error> {
     client.execute(&sql, &[]).await.map(drop)
 }
 
-/// Whether it is on its way.
+/// Returns whether the rollback was sent.
 async fn send_rollback(client: &Object) -> bool {
     let Ok(sql) = client.prepare_cached("ROLLBACK").await else { return false };
     let mut answer = pin!(client.execute(&sql, &[]));

@@ -1,6 +1,7 @@
-//! Use cases of projects: run in one transaction, and again when that can do no harm.
+//! Runs project use cases in one transaction, and retries them when that is safe.
 //!
-//! A use case only borrows what it gets, and draws no names of its own; so it can be run from the start on another connection.
+//! A use case only borrows its input and generates no ids, so it can be rerun from the start on another
+//! connection.
 
 use ::projects::Error;
 use ::projects::store::{TxKind, UseCase};
@@ -10,11 +11,8 @@ use super::request::RlsScope;
 use super::transaction::{PgTransaction, TxMode};
 use super::{Postgres, error};
 
-/// Why a use case did not happen.
 enum UseCaseError {
-    /// A rule says no.
     Refused(Error),
-    /// The database could not.
     Failed(PgError),
 }
 
@@ -25,7 +23,7 @@ impl From<PgError> for UseCaseError {
 }
 
 impl Postgres {
-    /// Runs a use case as a whole, or not at all.
+    /// Runs a use case atomically.
     pub(super) async fn run_use_case(&self, kind: TxKind<'_>, case: &dyn UseCase) -> Result<(), Error> {
         let (view, target) = match kind {
             TxKind::Read(account) => (RlsScope::Tenant(account.as_str()), None),
@@ -63,18 +61,18 @@ impl Postgres {
                 transaction.rollback().await;
                 return Err(UseCaseError::Refused(refusal));
             }
-            // What no statement has said is in the rows themselves.
+            // If no statement failed, the rows themselves were unreadable.
             Err(Error::Store(error)) => transaction.take_failure().unwrap_or(PgError::Final(error)),
         };
         match failure {
             PgError::Conflict(_) => transaction.rollback().await,
-            // It may still be at work. It is closed.
+            // The statement may still be running, so close the connection.
             PgError::ConnectionLost(_) | PgError::Final(_) => drop(transaction),
         }
         Err(failure.into())
     }
 
-    /// A transaction on a connection of the pool. Nothing is sent yet.
+    /// Takes a connection from the pool for a transaction. Nothing is sent yet.
     pub(super) async fn begin<'a>(
         &self,
         view: RlsScope<'a>,

@@ -1,4 +1,4 @@
-//! Keys, limits and secrets in SQLite.
+//! Keys, rate limits and secrets in SQLite.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::key_check::check_key;
 use crate::{key_listing, token_bucket};
 use store_api::{check_name, is_valid_name};
 
-/// The columns of a key, in the order that [`read_key`] reads them.
+/// The columns of a key, in the order that [`read_key`] expects.
 macro_rules! key_columns {
     () => {
         "k.id, k.tenant, k.label, k.environment, k.scope, k.project, k.created, k.expires, k.revoked"
@@ -50,7 +50,7 @@ const REVOKE_KEY: &str = "UPDATE api_keys SET revoked = ?2 WHERE id = ?1 AND rev
 
 const PROBE_READ: &str = "SELECT count(*) FROM server_secrets";
 
-/// The time of the machine: the trait has none for lists.
+/// Uses the clock of the machine, because the trait passes no time for listings.
 const LIST_KEYS: &str = concat!(
     "WITH clock (now) AS (SELECT CAST(unixepoch('subsec') * 1e6 AS INTEGER))
     SELECT ",
@@ -63,9 +63,10 @@ const LIST_KEYS: &str = concat!(
     ORDER BY k.created, k.id, s.ordinal DESC"
 );
 
-/// Name, capacity, block, tokens per second, now, time to fill an empty bucket, uptime, the largest step back that is no jump.
-/// Tokens come in by uptime, which no one sets. Calls that overtake each other on their way here differ by moments; more than
-/// that is another machine, or this one after a restart, and tokens come in from there on.
+/// Parameters: name, capacity, lease size, tokens per second, now, time to fill an empty bucket, uptime,
+/// clock jump threshold. Tokens refill by uptime, which is never adjusted. Calls that overtake each other
+/// differ only slightly; a larger step back means another machine or a restart, and the refill continues from
+/// the new uptime.
 const LEASE_TOKENS: &str = "INSERT INTO rate_buckets (name, tokens, taken, updated, full_by, uptime)
     VALUES (?1, ?2 - min(?2, ?3), min(?2, ?3), ?5, ?5 + ?6, ?7)
     ON CONFLICT (name) DO UPDATE SET (tokens, taken, updated, full_by, uptime) = (
@@ -75,14 +76,14 @@ const LEASE_TOKENS: &str = "INSERT INTO rate_buckets (name, tokens, taken, updat
                     iif(uptime - ?7 > ?8, ?7, max(uptime, ?7)) AS since)))
     RETURNING taken, tokens";
 
-/// A day later, so that clocks which differ do no harm. What belongs to a key stays: it tells its last use.
+/// Waits an extra day to tolerate differing clocks. Buckets of keys stay, because they record the last use.
 const SWEEP_BUCKETS: &str =
     "DELETE FROM rate_buckets WHERE full_by < ?1 - 86400000000 AND name NOT LIKE 'key:%'";
 
 const GET_OR_INSERT_SECRET: &str = "INSERT INTO server_secrets (name, value) VALUES (?1, ?2)
     ON CONFLICT (name) DO UPDATE SET value = value RETURNING value";
 
-/// Writes something that is not the same as before.
+/// Writes a value that differs from the previous one.
 const PROBE_WRITE: &str = "INSERT INTO server_secrets (name, value) VALUES ('write_probe', x'00')
     ON CONFLICT (name) DO UPDATE SET value = iif(value = x'00', x'01', x'00')";
 
@@ -213,10 +214,10 @@ impl AccessStore for Sqlite {
         Box::pin(async move {
             self.readers.query(|connection| connection.query_row(PROBE_READ, [], |_| Ok(()))).await?;
             if self.writer.is_full() {
-                // There may be room again, and only writing something tells.
+                // There may be space again, and only a write can tell.
                 return self.writer.change(|connection| connection.execute(PROBE_WRITE, []).map(drop)).await;
             }
-            // To begin is to take the lock that writers need.
+            // Beginning the transaction takes the write lock.
             self.writer
                 .query(|connection| {
                     connection.transaction_with_behavior(TransactionBehavior::Immediate)?.rollback()
@@ -226,7 +227,8 @@ impl AccessStore for Sqlite {
     }
 }
 
-/// Tokens come back by themselves, so nobody waits for the disk to have them: a power cut may give some back early.
+/// Leases are not synced to disk, because tokens refill anyway: a power cut may only return some of them
+/// early.
 fn without_sync<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     let result = work(connection);

@@ -1,8 +1,8 @@
-//! The file that the database is in. It holds secrets, so nobody but its owner may read it.
+//! The database file. It contains secrets, so only its owner may read it.
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "SQLite opens its file by name; the `tree` crate is for source trees"
+    reason = "SQLite opens its file by path; the `tree` crate is for source trees"
 )]
 
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -10,9 +10,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Makes the file and the folders above it, if they are missing. Gives the path under which SQLite must open it.
+/// Creates the file and its parent folders if they are missing. Returns the path that SQLite has to open.
 pub(super) fn create_if_missing(path: &Path) -> io::Result<PathBuf> {
-    // SQLite takes a name that begins with `file:` for a URL.
+    // SQLite treats a name that starts with `file:` as a URL.
     let path = Path::new(".").join(path);
     if let Some(folder) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -25,7 +25,7 @@ pub(super) fn create_if_missing(path: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Waits until the file's name is on the disk. SQLite does so for the files that it makes itself.
+/// Syncs the new directory entry to disk, as SQLite does for the files that it creates itself.
 fn sync_new_file(file: &File, path: &Path) -> io::Result<()> {
     file.sync_all()?;
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
@@ -34,7 +34,7 @@ fn sync_new_file(file: &File, path: &Path) -> io::Result<()> {
 fn warn_if_readable_by_others(path: &Path) -> io::Result<()> {
     let mode = path.metadata()?.permissions().mode();
     if mode & 0o077 != 0 {
-        tracing::warn!(path = %path.display(), "other users of this machine may read the store; chmod 600 helps");
+        tracing::warn!(path = %path.display(), "store file is readable by other users; run chmod 600");
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Changes that share a transaction, and with it the wait for the disk, which is most of what a change costs. Each is all
-//! or nothing by itself, and no caller gets an answer before everything that was done is kept.
+//! Group commit: changes share a transaction, and so the disk sync, which is most of their cost. Each change
+//! is atomic by itself, and no caller gets an answer before the transaction is committed.
 
 use std::ops::{Deref, DerefMut};
 
@@ -9,23 +9,20 @@ use tokio::sync::oneshot;
 
 use super::error;
 
-/// A change that a caller waits for.
 pub(super) trait GroupedChange: Send {
-    /// Makes it, or nothing of it.
+    /// Applies the change, or nothing of it.
     fn apply(&mut self, connection: &mut Connection);
-    /// Tells how it ended, when it is known whether the transaction was kept.
+    /// Sends the result to the caller, once it is known whether the transaction was committed.
     fn notify(self: Box<Self>, kept: Result<(), StoreError>);
 }
 
-/// What a change made, and whether it stays. Either way it is what its caller is told.
+/// The result of a change, and whether to keep the change. The caller gets the result either way.
 pub(super) enum TxOutcome<T> {
-    /// It stays.
     Commit(T),
-    /// It was only to see what would happen, or a rule says no: it is rolled back, and nothing of the others.
+    /// A dry run, or rejected by a rule: only this change is rolled back.
     Rollback(T),
 }
 
-/// A change before and after it is made.
 pub(super) struct PendingChange<T, W> {
     work: Option<W>,
     result: Option<Result<T, StoreError>>,
@@ -33,7 +30,6 @@ pub(super) struct PendingChange<T, W> {
 }
 
 impl<T, W> PendingChange<T, W> {
-    /// A change that is still to be made.
     pub(super) fn new(work: W, reply: oneshot::Sender<Result<T, StoreError>>) -> Self {
         Self { work: Some(work), result: None, reply }
     }
@@ -43,7 +39,7 @@ impl<T: Send, W: FnOnce(&mut Connection) -> Result<TxOutcome<T>, StoreError> + S
     for PendingChange<T, W>
 {
     fn apply(&mut self, connection: &mut Connection) {
-        // One whose caller has gone is left out.
+        // Skip the change if its caller has gone.
         let work = self.work.take().filter(|_| !self.reply.is_closed());
         self.result = work.map(|work| in_savepoint(connection, work));
     }
@@ -54,12 +50,12 @@ impl<T: Send, W: FnOnce(&mut Connection) -> Result<TxOutcome<T>, StoreError> + S
             (Some(Ok(made)), Ok(())) => Ok(made),
             (None, Ok(())) => return,
         };
-        // A caller that has gone in the meantime does not want the answer.
+        // The caller may have gone in the meantime.
         let _ = self.reply.send(answer);
     }
 }
 
-/// Makes a change that can be rolled back without the others.
+/// Applies a change that can be rolled back without the others.
 fn in_savepoint<T>(
     connection: &mut Connection,
     work: impl FnOnce(&mut Connection) -> Result<TxOutcome<T>, StoreError>,
@@ -69,16 +65,16 @@ fn in_savepoint<T>(
     let undo = !matches!(made, Ok(TxOutcome::Commit(_)));
     let ended = if undo { execute(connection, "ROLLBACK TO change") } else { Ok(()) };
     let ended = ended.and_then(|()| execute(connection, "RELEASE change"));
-    // Where SQLite has rolled back the whole transaction there is no savepoint any more; what failed first says why.
+    // If SQLite has rolled back the whole transaction, the savepoint is gone; report the first error.
     let (TxOutcome::Commit(made) | TxOutcome::Rollback(made)) = made?;
     ended.map_err(error::store_error).map(|()| made)
 }
 
-/// A transaction that is rolled back unless it is kept. Unlike that of `rusqlite` it lends the connection to write to.
+/// Rolled back on drop unless committed. Unlike the transaction of `rusqlite`, it lends the connection
+/// mutably.
 pub(super) struct SqliteTransaction<'c>(&'c mut Connection);
 
 impl<'c> SqliteTransaction<'c> {
-    /// Begins it.
     pub(super) fn begin(connection: &'c mut Connection, sql: &str) -> Result<Self, StoreError> {
         execute(connection, sql).map_err(error::store_error)?;
         Ok(Self(connection))
@@ -115,7 +111,7 @@ fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-/// Makes these changes in one transaction, and tells every caller.
+/// Applies the changes in one transaction, and sends every caller its result.
 pub(super) fn apply_changes(connection: &mut Connection, mut changes: Vec<Box<dyn GroupedChange>>) {
     let kept = apply_in_one_transaction(connection, &mut changes);
     for change in changes {
@@ -130,7 +126,8 @@ fn apply_in_one_transaction(
     let mut transaction = SqliteTransaction::begin(connection, "BEGIN IMMEDIATE")?;
     for change in changes {
         change.apply(&mut transaction);
-        // A disk that is full, say, rolls back more than the one statement. What came now would be kept by itself.
+        // Some errors, such as a full disk, roll back the whole transaction. Later changes would then commit
+        // by themselves.
         if transaction.is_autocommit() {
             return Err(StoreError::Unreachable("SQLite rolled back the transaction".to_owned()));
         }
@@ -151,7 +148,7 @@ mod tests {
     const TABLES: &str = "PRAGMA foreign_keys = ON;
         CREATE TABLE kept (id INTEGER PRIMARY KEY, parent REFERENCES kept DEFERRABLE INITIALLY DEFERRED, body BLOB);";
 
-    /// Has all of it wait at once. Gives which of the statements were told to have happened, and the ids that are there.
+    /// Queues all statements at once. Returns which were reported as done, and the ids that exist afterwards.
     async fn run_concurrently(tables: &str, statements: &[&'static str]) -> (Vec<bool>, Vec<i64>) {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(tables).unwrap();
@@ -193,7 +190,7 @@ mod tests {
                     .map_err(error::store_error)
             })
         };
-        // The third finds the place free that the second had taken.
+        // The third change can use the id that the second one had taken.
         let changes = [
             (1, TxOutcome::Commit as fn(_) -> _),
             (2, TxOutcome::Rollback),
@@ -238,14 +235,14 @@ mod tests {
         let insert = |id: i64| {
             worker.change(move |connection| {
                 connection.execute("INSERT INTO kept (id) VALUES (?1)", [id])?;
-                assert!(id < 10, "a rule is wrong");
+                assert!(id < 10, "deliberate panic");
                 Ok(())
             })
         };
         let reading = worker.query(|connection| {
             let transaction = connection.transaction()?;
             transaction.execute("INSERT INTO kept (id) VALUES (30)", [])?;
-            assert!(transaction.is_autocommit(), "a rule is wrong");
+            assert!(transaction.is_autocommit(), "deliberate panic");
             Ok(())
         });
         let changes = join_all([1, 20, 2, 21].map(insert));
@@ -268,7 +265,7 @@ mod tests {
         let busy = worker.query(move |_| Ok(gate.recv()));
         let gone = Box::pin(insert("INSERT INTO kept (id) VALUES (1)"));
         let go = async {
-            // It has been asked for by now, and nobody listens any more.
+            // The change is queued by now, and its caller is gone.
             tokio::time::timeout(std::time::Duration::ZERO, gone).await.unwrap_err();
             open.send(()).unwrap();
         };

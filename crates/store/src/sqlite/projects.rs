@@ -1,4 +1,4 @@
-//! Projects in SQLite: use cases run on the threads that have the connections.
+//! Projects in SQLite: use cases run on the threads that own the connections.
 
 #[cfg(test)]
 mod query_plans;
@@ -51,7 +51,8 @@ impl Backend for Sqlite {
     }
 }
 
-/// Runs a use case. What a rule says is an answer and no failure. Nothing in it waits, since the tables answer when asked.
+/// Runs a use case. A rejection is a result, not a failure. Use cases never wait here, because SQLite is
+/// synchronous.
 fn run_use_case(
     connection: &mut Connection,
     case: &dyn UseCase,
@@ -61,6 +62,6 @@ fn run_use_case(
         Some(Ok(())) => Ok(Ok(())),
         Some(Err(Error::Rejected(refusal))) => Ok(Err(refusal)),
         Some(Err(Error::Store(error))) => Err(error),
-        None => Err(StoreError::Broken("a use case waited for something".to_owned())),
+        None => Err(StoreError::Broken("a use case did not complete synchronously".to_owned())),
     }
 }

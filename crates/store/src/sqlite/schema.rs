@@ -1,4 +1,4 @@
-//! From a path to a connection whose tables are as this program knows them.
+//! Opens connections and migrates the schema.
 
 use std::path::Path;
 use std::thread;
@@ -10,26 +10,25 @@ use super::{error, open_failed};
 use crate::OpenError;
 use crate::migrations::{SQLITE_MIGRATIONS, latest_version, pending_migrations};
 
-/// Marks a file as ours: `FLXW`.
+/// Identifies our files: `FLXW`.
 const APPLICATION_ID: i64 = 0x464C_5857;
 /// How long to wait for other processes that use the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// More than there are different statements.
+/// Larger than the number of different statements.
 const MAX_CACHED_STATEMENTS: usize = 128;
 
-/// Refuses a file that is not ours, without changing anything in it.
+/// Rejects a file of another program without changing it.
 pub(super) fn check_file(place: &str, path: &Path) -> std::result::Result<(), OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let looked = Connection::open_with_flags(path, flags).and_then(|mut connection| {
         connection.busy_timeout(BUSY_TIMEOUT)?;
-        // In a transaction, since another process may just be making the tables.
+        // In a transaction, because another process may be creating the tables.
         let transaction = connection.transaction()?;
         DatabaseHeader::read(&transaction)
     });
     looked.map_err(|error| error::open_error(place, error))?.check(place)
 }
 
-/// A connection to the file.
 pub(super) fn connect(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -38,10 +37,9 @@ pub(super) fn connect(path: &Path) -> Result<Connection> {
     configure(connection)
 }
 
-/// The settings of every connection.
 pub(super) fn configure(connection: Connection) -> Result<Connection> {
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // Without it, macOS says that a write is on the disk when it is on its way there.
+    // Without it, macOS reports a write as synced before it is on the disk.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
@@ -49,7 +47,7 @@ pub(super) fn configure(connection: Connection) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Several processes that open a new file at once get in each other's way here, and SQLite does not wait by itself.
+/// Processes that open a new file at the same time conflict here, and SQLite does not wait by itself.
 fn enable_wal(connection: &Connection) -> Result<()> {
     let start = Instant::now();
     loop {
@@ -66,12 +64,12 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// Brings the tables up to date, in one transaction.
+/// Migrates the tables in one transaction.
 pub(super) fn migrate(place: &str, connection: &mut Connection) -> std::result::Result<(), OpenError> {
     let opening = |error| error::open_error(place, error);
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(opening)?;
-    // Looked at again: another process may have been faster.
+    // Check again: another process may have migrated first.
     let found = DatabaseHeader::read(&transaction).map_err(opening)?;
     found.check(place)?;
     let steps = pending_migrations(SQLITE_MIGRATIONS, found.schema)
@@ -88,7 +86,7 @@ pub(super) fn migrate(place: &str, connection: &mut Connection) -> std::result::
     marks.and_then(|()| transaction.commit()).map_err(opening)
 }
 
-/// What a database says about itself.
+/// The identification of a database.
 struct DatabaseHeader {
     application: i64,
     schema: i64,

@@ -10,18 +10,18 @@ use super::Sqlite;
 use super::column::{optional_timestamp, unreadable};
 use crate::sessions::{MAX_SWEPT_ROWS, check_session, ended_limit, is_storable};
 
-/// Counts and adds.
+/// Inserts the session unless the quota is reached.
 const INSERT_SESSION: &str = "INSERT INTO flow_sessions
     (id, tenant, subject, version, is_open, ends, forgotten, leased_until, body)
     SELECT :id, :tenant, :subject, 1, :is_open, :ends, :forgotten, :leased_until, :body
     WHERE (SELECT count(*) FROM flow_sessions
         WHERE tenant = :tenant AND subject = :subject AND is_open AND ends > :now) < :most";
 
-/// When the first of those ends that are open.
+/// When the first open session expires.
 const EARLIEST_EXPIRY: &str = "SELECT min(ends) FROM flow_sessions
     WHERE tenant = :tenant AND subject = :subject AND is_open AND ends > :now";
 
-/// Those that have ended, but for the latest. Rows whose ids begin otherwise are documents.
+/// Ended sessions beyond the retained ones. Rows with other id prefixes are documents.
 const PRUNE: &str = "DELETE FROM flow_sessions WHERE id IN (
     SELECT id FROM (
         SELECT id, ends FROM flow_sessions
@@ -46,7 +46,7 @@ const SPEND: &str = "INSERT INTO flow_spent (token, forgotten) VALUES (:token, :
 
 const IS_SPENT: &str = "SELECT EXISTS (SELECT 1 FROM flow_spent WHERE token = :token)";
 
-/// What is done to what can be swept at `:now`, at most `:most` rows at a time.
+/// The sweep statements at `:now`, limited to `:most` rows each.
 const SWEEPS: [&str; 3] = [
     "DELETE FROM flow_sessions WHERE rowid IN (
         SELECT rowid FROM flow_sessions WHERE due <= :now AND forgotten <= :now LIMIT :most)",
@@ -200,7 +200,7 @@ impl Sqlite {
     }
 }
 
-/// Which session it is about, for another thread.
+/// An owned session reference that can move to another thread.
 struct OwnedSessionKey {
     id: String,
     tenant: String,
@@ -213,7 +213,7 @@ impl OwnedSessionKey {
     }
 }
 
-/// Whether the statement has changed something.
+/// Whether the statement changed a row.
 fn execute_changed(connection: &Connection, sql: &str, values: impl Params) -> Result<bool> {
     Ok(connection.prepare_cached(sql)?.execute(values)? > 0)
 }

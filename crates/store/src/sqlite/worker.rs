@@ -1,5 +1,5 @@
-//! Threads that own connections and do the jobs that come over a channel. A database in memory needs no thread: nothing in it
-//! waits for a disk, so its jobs are done where they are asked for.
+//! Threads that own connections and run jobs from a channel. An in-memory database needs no thread: nothing
+//! waits for a disk, so its jobs run on the calling thread.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,32 +14,31 @@ use tokio::sync::oneshot;
 use super::error;
 use super::group_commit::{self, GroupedChange, PendingChange, TxOutcome};
 
-/// The most jobs that wait. A disk that is so slow that more would is as good as none.
+/// Maximum number of queued jobs. A disk too slow for that is treated as unavailable.
 const MAX_QUEUED_JOBS: usize = 1024;
-/// The most changes that share a transaction, so that the first of them does not wait for long.
+/// Maximum number of changes per transaction, so that the first of them does not wait too long.
 const MAX_GROUPED_CHANGES: usize = 64;
 
-/// Something to do.
 enum WorkerJob {
-    /// What has the connection to itself.
+    /// Has the connection to itself.
     Exclusive(ExclusiveJob),
-    /// What happens in a transaction, which others may share.
+    /// Runs in a transaction that it may share with others.
     Change(Box<dyn GroupedChange>),
 }
 
 type ExclusiveJob = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// The way to the threads.
+/// A handle to the threads.
 #[derive(Clone)]
 pub(super) struct Worker(Arc<WorkerThreads>);
 
-/// The threads. When the last way to them is gone they do what was given to them and give their connections back. Whoever
-/// drops it waits for that.
+/// The threads. When the last handle is dropped, they finish their queued jobs and close their connections.
+/// The drop waits for that.
 struct WorkerThreads {
-    /// The last job that was answered found no space left to write.
+    /// Whether the last completed job failed because the disk is full.
     is_full: AtomicBool,
     jobs: Option<Sender<WorkerJob>>,
-    /// The connection that needs no thread.
+    /// The in-memory connection, which needs no thread.
     inline_connection: Option<Mutex<Connection>>,
     handles: Vec<JoinHandle<Connection>>,
 }
@@ -48,15 +47,16 @@ impl Drop for WorkerThreads {
     fn drop(&mut self) {
         self.jobs = None;
         for thread in self.handles.drain(..) {
-            // One that panicked has told so already. They are closed one after the other: the last puts everything into
-            // one file, and of two at the same moment each would take the other for the last.
+            // A panic has already been reported. Close the connections one after the other: the last one
+            // checkpoints the WAL into the database file, and of two that close at the same time neither
+            // would be the last.
             drop(thread.join());
         }
     }
 }
 
 impl Worker {
-    /// Starts one thread for each connection.
+    /// Starts one thread per connection.
     pub(super) fn start(name: &str, connections: Vec<Connection>) -> io::Result<Self> {
         let (sender, jobs) = bounded(MAX_QUEUED_JOBS);
         let start = |connection| {
@@ -68,7 +68,7 @@ impl Worker {
         Ok(Self(Arc::new(WorkerThreads { is_full, jobs: Some(sender), inline_connection: None, handles })))
     }
 
-    /// Does every job at once, on the thread of the caller.
+    /// Runs every job immediately on the calling thread.
     pub(super) fn inline(connection: Connection) -> Self {
         let here = Some(Mutex::new(connection));
         Self(Arc::new(WorkerThreads {
@@ -79,7 +79,7 @@ impl Worker {
         }))
     }
 
-    /// Has a job done. One that nobody waits for any more when its turn comes is left out.
+    /// Runs a job. It is skipped if its caller has gone before its turn.
     pub(super) async fn query<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -87,7 +87,7 @@ impl Worker {
         self.run(move |connection| job(connection).map_err(error::store_error)).await
     }
 
-    /// The same for a job that can fail in other ways.
+    /// Like [`query`](Self::query), for a job with another error type.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
@@ -95,14 +95,14 @@ impl Worker {
         let (reply, answer) = oneshot::channel();
         let job: ExclusiveJob = Box::new(move |connection| {
             if !reply.is_closed() {
-                // Whoever has gone in the meantime does not want the answer.
+                // The caller may have gone in the meantime.
                 let _ = reply.send(error::catch_panic(|| job(connection)));
             }
         });
         self.submit(WorkerJob::Exclusive(job), answer).await
     }
 
-    /// Has a change made: all of it, or nothing. One that nobody waits for any more is left out as well.
+    /// Runs a change atomically. It is skipped if its caller has gone before its turn.
     pub(super) async fn change<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -111,7 +111,7 @@ impl Worker {
             .await
     }
 
-    /// The same for a change that decides itself whether it stays.
+    /// Runs a change that decides itself whether it is kept.
     pub(super) async fn try_change<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<TxOutcome<T>, StoreError> + Send + 'static,
@@ -125,7 +125,7 @@ impl Worker {
         job: WorkerJob,
         answer: oneshot::Receiver<Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let ended = || StoreError::Broken("a thread of the store has ended".to_owned());
+        let ended = || StoreError::Broken("a store thread ended".to_owned());
         if let Some(here) = &self.0.inline_connection {
             {
                 let mut connection = here.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +138,7 @@ impl Worker {
         }
         let sent = self.0.jobs.as_ref().ok_or_else(ended)?.try_send(job);
         sent.map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::Unreachable("too many jobs wait for the disk".to_owned()),
+            TrySendError::Full(_) => StoreError::Unreachable("too many queued disk jobs".to_owned()),
             TrySendError::Disconnected(_) => ended(),
         })?;
         let answer = answer.await.map_err(|_| ended())?;
@@ -146,7 +146,7 @@ impl Worker {
         answer
     }
 
-    /// Whether the last job found no space left to write.
+    /// Whether the last completed job failed because the disk is full.
     pub(super) fn is_full(&self) -> bool {
         self.0.is_full.load(Ordering::Relaxed)
     }
@@ -168,7 +168,7 @@ fn run_jobs(mut connection: Connection, jobs: &Receiver<WorkerJob>) -> Connectio
     connection
 }
 
-/// The changes that wait already, up to the first job of another kind.
+/// Takes the queued changes, up to the first job of another kind.
 fn take_queued_changes(
     first: Box<dyn GroupedChange>,
     jobs: &Receiver<WorkerJob>,

@@ -24,7 +24,7 @@ async fn orphaned_block_is_kept_and_blocks_publishing(database: &TestDatabase) {
     execute(database, &format!("UPDATE project_blocks SET parent = 'nobody' WHERE id = '{orphan}'")).await;
     assert_eq!(block_ids(&store, &id).await, before);
     let refused = store.publish(write("ann", &id), "").await.unwrap_err();
-    assert!(refused.to_string().contains("hang on no page"), "{refused}");
+    assert!(refused.to_string().contains("not reachable from any page"), "{refused}");
     let copy = IdGenerator::from_seed(IdSeed([2; 16])).next_project_id();
     let refused =
         store.duplicate_project(write("ann", &id), copy, projects::NewProjectFields::default()).await;

@@ -78,7 +78,7 @@ async fn write_is_atomic_wherever_the_connection_breaks() {
                     Err(error) => {
                         uncertain += 1;
                         assert!(matches!(error, Error::Store(StoreError::Unreachable(_))), "{place} {error}");
-                        assert!(error.to_string().ends_with("it may have been done"), "{place} {error}");
+                        assert!(error.to_string().ends_with("the outcome is unknown"), "{place} {error}");
                         // Only what was said by the server can have been lost after it was done.
                         let is_done = direction == ProxyDirection::FromServer;
                         assert_eq!(after.revision, before.revision + u64::from(is_done), "{place}");

@@ -102,7 +102,7 @@ async fn newer_sqlite_file_is_rejected() {
     let error = open_rejection(&place).await.to_string();
     assert!(
         error.ends_with(
-            "was made by a newer fluxway (schema 7, this one knows 4); use that version or another database"
+            "was made by a newer fluxway (schema 7, this one supports 4); use that version or another database"
         ),
         "{error}"
     );

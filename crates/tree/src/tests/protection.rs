@@ -1,10 +1,10 @@
-//! What is guarded, under whatever name, and that nothing is written through a folder that was swapped.
+//! Protected paths under any name, and writes while a folder is being swapped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 
-/// What guards a path: `never`, `consent`, or nothing.
+/// The protection of a path: `never`, `consent`, or empty.
 fn protection_level(tree: &Tree, path: &str) -> &'static str {
     match tree.protection(path).unwrap() {
         Some(Protection::NeverWritable(_)) => "never",
@@ -47,7 +47,7 @@ fn protected_names_match_in_every_spelling() {
         ".jj/x",
         ".fluxway/plans/x",
         "FLUXWA~1/x",
-        // What is never written to wins over what comes before it.
+        // Never-writable takes precedence over a protected parent.
         ".github/.git/config",
         "node_modules/x/.git/hooks/y",
     ] {
@@ -71,7 +71,7 @@ fn protected_names_match_in_every_spelling() {
 fn tool_and_agent_config_requires_consent() {
     let folder = temp_folder(&[("a.txt", "")]);
     let tree = Tree::open(folder.path()).unwrap();
-    // The files of all clients that are known, of users and of projects, and what tools run by themselves.
+    // User and project files of all known clients, and files that tools run automatically.
     let guarded = "
         .mcp.json .claude.json .claude/settings.json Claude/claude_desktop_config.json .cursor/mcp.json Code/User/mcp.json Code/User/settings.json .vscode/mcp.json
         .copilot/mcp-config.json .github/mcp.json .codex/config.toml .gemini/settings.json opencode.json opencode.jsonc .opencode/x .config/opencode/opencode.json
@@ -137,7 +137,7 @@ fn protected_folder_is_rejected_as_root() {
         assert!(matches!(opened, Err(RootError::Protected { .. })), "{wanted}: {opened:?}");
     }
     assert!(roots.open("src").is_ok() && roots.open(".").is_ok());
-    // Judged from the allowed folder, not from the one that was opened.
+    // Checked from the allowed folder, not from the opened one.
     assert_eq!(protection_level(&roots.open("zed").unwrap(), "settings.json"), "consent");
     assert_eq!(
         protection_level(&Roots::new(Arc::from([base.join("zed")])).open(".").unwrap(), "settings.json"),
@@ -161,7 +161,7 @@ fn protected_folder_is_rejected_as_root() {
         let opened = Roots::new(Arc::from([base.join(path).canonicalize().unwrap()])).open(".");
         assert_eq!(opened.is_ok(), is_fine, "{path}");
     }
-    // The inner one of two was allowed by its name, and is judged from there.
+    // The inner of two roots was allowed explicitly, so the check starts there.
     let inner = base.join(".cursor/worktrees/x");
     let both = Roots::new(Arc::from([base.clone(), inner.clone()]));
     assert_eq!(protection_level(&both.open(inner.to_str().unwrap()).unwrap(), "src/a.py"), "");
@@ -235,7 +235,7 @@ fn configured_hooks_path_is_protected() {
 
 #[test]
 fn protected_folder_is_recognized_after_rename() {
-    // A mount needs rights that a test does not have. Moved away, a folder is the same one under another name too.
+    // Tests cannot mount. A renamed folder also has the same identity under another name.
     let folder = temp_folder(&[
         (".git/hooks/x", ""),
         (".git/modules/m/hooks/x", ""),
@@ -251,7 +251,7 @@ fn protected_folder_is_recognized_after_rename() {
     assert_eq!(protection_level(&tree, "src/m/hooks/x"), "never");
     assert_eq!(protection_level(&tree, "notes/x"), "consent");
     assert_eq!(protection_level(&tree, "src/a"), "");
-    // Nor is it written to, even by whoever has not asked.
+    // Writes fail even without a prior protection check.
     assert!(tree.create_file("src/hooks/new", b"x", 0o644).is_err());
     assert!(tree.rename("src/a", "src/hooks/a").is_err());
     assert!(tree.create_folders("src/hooks/new").is_err());
@@ -297,7 +297,7 @@ fn every_write_rejects_symlinks_in_the_path() {
 #[cfg(target_os = "linux")]
 fn race_writes_against_folder_swap(other: &str) {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
-    /// So many writes that came to something, in so many that were tried.
+    /// Successful writes, and attempted writes.
     const MIN_SUCCESSFUL_WRITES: usize = 200;
     const MAX_ATTEMPTS: usize = 4000;
     let folder = temp_folder(&[(".git/hooks/", ""), ("src/", ""), ("notes/", "")]);
@@ -321,7 +321,7 @@ fn race_writes_against_folder_swap(other: &str) {
         while written < MIN_SUCCESSFUL_WRITES && tried < MAX_ATTEMPTS {
             let n = tried;
             let path = format!("src/f{n}");
-            // As a plan does it: look, stage elsewhere, put in its place.
+            // Like a plan: check, stage elsewhere, rename into place.
             let done = tree.metadata(&path).and_then(|_| match n % 3 {
                 0 => tree.create_file(&path, b"x", 0o755),
                 1 => tree.create_folders(&path).map(drop),
@@ -334,7 +334,7 @@ fn race_writes_against_folder_swap(other: &str) {
             tried += 1;
             match done {
                 Ok(()) => written += 1,
-                // Where there is one core, the other thread has to come round to swapping back.
+                // On a single core, give the other thread time to swap back.
                 Err(_) => std::thread::yield_now(),
             }
         }

@@ -12,7 +12,7 @@ use super::export_folder::{self, StagedFolder};
 use super::export_format::{self, ExportManifest, ExportedVersion};
 use crate::exit::CommandError;
 
-/// How often a project is looked at anew because somebody has written to it meanwhile. Versions and bytes that were copied
+/// How often an export starts again because the project was written to meanwhile. Versions and bytes that were copied
 /// stay copied, so that it takes but a moment each time.
 const MAX_ATTEMPTS: usize = 100;
 
@@ -59,7 +59,7 @@ pub(super) async fn write_project(
         }
     }
     Err(CommandError::Refused(format!(
-        "{id} cannot be read as it is at one moment: somebody keeps writing to it, or something of it is lost; try again later"
+        "cannot export a consistent state of {id}: it changes all the time, or data is missing; try again later"
     )))
 }
 
@@ -76,7 +76,7 @@ struct ProjectCopy<'a> {
 }
 
 impl ProjectCopy<'_> {
-    /// Copies what is not copied yet. Nothing comes of it if somebody has written meanwhile.
+    /// Copies what is not copied yet. Returns nothing if the project was written to meanwhile.
     ///
     /// Versions never change, and none gets the number of another. So those of a moment are all that are still there with
     /// lesser numbers than the next of that moment had, if none was deleted since.

@@ -128,7 +128,7 @@ pub(super) fn read_text_file(file: &Path) -> Result<String, CommandError> {
 }
 
 /// The exports in a folder, by name: itself, those of an account of a backup, or all of a backup, which may be none. A folder
-/// that cannot be read is an error: nobody should believe that all of a backup was there.
+/// that cannot be read is an error: an incomplete backup must not look complete.
 pub(super) fn find_exports(folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
     if is_export(folder) {
         return Ok(vec![folder.to_owned()]);

@@ -27,7 +27,7 @@ pub(super) struct ImportOptions<'a> {
 pub(super) enum ImportOutcome {
     /// It is there now.
     Imported(Project),
-    /// It was there, and nobody has written to it since.
+    /// It exists and is unchanged.
     AlreadyPresent(Project),
 }
 
@@ -111,7 +111,7 @@ struct ExportParts {
     is_cancelled: AtomicBool,
 }
 
-/// Whoever waits for an import. A store that is still at it when they are gone gets nothing any more, and takes back what it
+/// The caller of an import. If it is gone, the store gets no more data and rolls back what it
 /// has begun.
 struct CancelImportOnDrop(Arc<ExportParts>);
 
@@ -132,7 +132,7 @@ impl ExportParts {
 
     fn read_part<T>(&self, read: impl FnOnce() -> Result<T, CommandError>) -> Result<T, ProjectRejection> {
         if self.is_cancelled.load(Ordering::Relaxed) {
-            return Err(ProjectRejection::invalid("", "nobody waits for it any more"));
+            return Err(ProjectRejection::invalid("", "the import was cancelled"));
         }
         read().map_err(|failure| {
             let told = ProjectRejection::invalid("", failure.to_string());

@@ -129,8 +129,8 @@ fn no_auth_with_a_public_name_is_rejected() {
     ] {
         let (code, out, err) = run_command(command);
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
-        assert!(err.starts_with("error: --no-auth lets everybody in without a key, and --"), "{err}");
-        assert!(err.contains("make keys with `fluxway keys create`"), "{err}");
+        assert!(err.starts_with("error: --no-auth accepts calls without a key, but --"), "{err}");
+        assert!(err.contains("create keys with `fluxway keys create`"), "{err}");
     }
     // What the message advises works with the same settings.
     let (code, _, err) = run_command(&mut site.command(&["keys", "create", "--config", &whole]));

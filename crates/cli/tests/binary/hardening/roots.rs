@@ -45,10 +45,9 @@ fn server_started_outside_a_project_reports_no_root() {
         for root in [".", "/", "/etc", home.to_str().unwrap()] {
             let said = analyze_root(&mut command_in(fixture, &home, &["serve"]), root);
             let text = said["content"][0]["text"].as_str().unwrap_or_default();
-            let expected =
-                format!("there is no folder to work in: this server was started in `{}`", fixture.display());
+            let expected = format!("no folder to work in: the server was started in `{}`", fixture.display());
             assert!(said["isError"] == true && text.starts_with(&expected), "{fixture:?}, {root}: {said}");
-            assert!(text.contains("pass `--root DIR` (or set FLUXWAY_ROOT)"), "{text}");
+            assert!(text.contains("pass `--root DIR` or set FLUXWAY_ROOT"), "{text}");
         }
     }
     let said = analyze_root(&mut command_in(&home.join("app"), &home, &["serve"]), ".");
@@ -75,8 +74,8 @@ fn explicit_roots_are_accepted_with_a_warning() {
     }
     // Said once, in the log; and not where the folder is a project.
     for (args, fixture, warned) in [
-        (&["serve", "--root", "/"][..], home.join("app"), Some("more than a project")),
-        (&["serve", "--root", named], home.join("app"), Some("more than a project")),
+        (&["serve", "--root", "/"][..], home.join("app"), Some("tools may read this whole folder")),
+        (&["serve", "--root", named], home.join("app"), Some("tools may read this whole folder")),
         (&["serve"], home.clone(), Some("no folder to work in")),
         (&["serve"], home.join("app"), None),
     ] {
@@ -105,7 +104,7 @@ fn only_repository_commands_need_a_root() {
         ] {
             let (code, out, err) = run_command(&mut command_in(fixture, &home, args));
             assert_eq!((code, out.as_str()), (1, ""), "{fixture:?}, {args:?}: {err}");
-            assert!(err.contains("there is no folder to work in"), "{fixture:?}, {args:?}: {err}");
+            assert!(err.contains("no folder to work in"), "{fixture:?}, {args:?}: {err}");
         }
         for args in [
             &["tools"][..],
@@ -120,6 +119,6 @@ fn only_repository_commands_need_a_root() {
             assert_eq!((code, err.as_str()), (0, ""), "{fixture:?}, {args:?}");
         }
         let (_, _, err) = run_command(&mut command_in(fixture, &home, &["plan", app]));
-        assert!(!err.contains("there is no folder"), "{err}");
+        assert!(!err.contains("no folder to work in"), "{err}");
     }
 }

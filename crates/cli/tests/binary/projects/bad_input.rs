@@ -31,7 +31,7 @@ fn invalid_commands_change_nothing() {
     for (args, code, expected) in [
         (vec!["export"], 2, "required arguments were not provided"),
         (vec!["export", "proj_none", "--out", &free], 1, "there is no project `proj_none`"),
-        (vec!["export", "../../etc", "--out", &free], 1, "there is no project `../../etc`"),
+        (vec!["export", "../../etc", "--out", &free], 1, "project `../../etc` not found"),
         (vec!["export", &id, "--account", "nobody", "--out", &free], 1, "there is no project"),
         (vec!["export", &id, "--out", ""], 2, "a value is required"),
         (vec!["export", &id, "--out", "/"], 2, "is there already"),
@@ -184,7 +184,10 @@ fn non_database_file_is_rejected() {
     {
         let (code, out, err) = place.run_projects("no.db", args);
         assert_eq!((code, out.as_str()), (3, ""), "{args:?}: {err}");
-        assert!(err.contains("is not a database") && err.contains("hint: --database"), "{args:?}: {err}");
+        assert!(
+            err.contains("is not a database") && err.contains("hint: name another one with --database"),
+            "{args:?}: {err}"
+        );
     }
     assert_eq!(folder_entries(&place), ["no.db"]);
 }

@@ -125,20 +125,20 @@ fn tool_errors_are_printed_verbatim() {
     let id = made["id"].as_str().unwrap();
     for (tool, rest, expected) in [
         ("get_project", vec![], "projectId is required"),
-        ("get_project", vec!["--projectId", "proj_none"], "there is no project `proj_none`"),
+        ("get_project", vec!["--projectId", "proj_none"], "project `proj_none` not found"),
         ("get_project", vec!["--project", id], "unknown argument `project`"),
-        ("update_project", vec!["--projectId", id], "nothing is to change"),
-        ("update_project", vec!["--projectId", id, "--slug", "A b"], "/slug: must have"),
+        ("update_project", vec!["--projectId", id], "nothing to change"),
+        ("update_project", vec!["--projectId", id, "--slug", "A b"], "/slug: must be"),
         (
             "update_project",
             vec!["--projectId", id, "--name", "x", "--ifRevision", "7"],
-            "is at revision 1 and not 7",
+            "is at revision 1, not 7",
         ),
-        ("delete_project", vec!["--projectId", id], "`confirm`"),
+        ("delete_project", vec!["--projectId", id], "--confirm"),
         (
             "delete_project",
             vec!["--projectId", id, "--confirm", "Your website"],
-            "/confirm: is not the name of the project",
+            "/confirm: is not the project's name",
         ),
         ("create_project", vec!["--name", "x", "--template", "blog"], "is not one of"),
     ] {

@@ -72,8 +72,8 @@ fn only_loopback_is_served_without_a_key() {
         err
     };
     let everywhere = ["--http", "0.0.0.0:0"];
-    let no_key = "there is no key yet, and without one the server listens on loopback alone, not on 0.0.0.0:0; \
-                  make one with `fluxway keys create --scope read,write`";
+    let no_key = "cannot listen on 0.0.0.0:0: no API key exists yet, so only loopback addresses are allowed. \
+                  Create a key first:\n  fluxway keys create --scope read,write\n";
     assert!(refusal(&everywhere).contains(no_key));
     // Keys that open nothing are no keys.
     fixture.create_key(&["--expires", "0m"]);
@@ -82,7 +82,7 @@ fn only_loopback_is_served_without_a_key() {
     assert!(refusal(&everywhere).contains(no_key));
     for address in ["0.0.0.0:0", "[::]:0"] {
         let err = refusal(&["--http", address, "--no-auth"]);
-        assert!(err.contains("--no-auth is for loopback alone"), "{err}");
+        assert!(err.contains("--no-auth works on loopback only"), "{err}");
     }
     let key = fixture.create_key(&[]);
     let host =

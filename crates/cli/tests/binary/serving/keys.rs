@@ -45,7 +45,7 @@ pub(crate) fn time_until_rejected(
 fn created_key_is_printed_alone_and_works_at_once() {
     let site = StoreFixture::new();
     let host = site.serve(&[]);
-    assert!(host.log().contains("`fluxway keys create` makes one; the server need not be restarted"));
+    assert!(host.log().contains("no API key exists yet, so every call is rejected"));
     for way in McpEndpoint::ALL {
         let answer = call_echo(&host, way, "");
         assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")), "{way:?}");
@@ -70,7 +70,7 @@ fn a_revoked_key_is_refused_within_two_seconds() {
     let (code, out, err) = site.run_keys(&["revoke", &key.id]);
     let since = Instant::now();
     assert_eq!((code, out.as_str()), (0, ""), "{err}");
-    assert!(err.contains("is revoked; within two seconds nobody takes it any more"), "{err}");
+    assert!(err.contains("is revoked; every replica rejects it within two seconds"), "{err}");
     std::thread::scope(|scope| {
         for way in McpEndpoint::ALL {
             let (host, key) = (&host, &key.text);
@@ -149,14 +149,14 @@ fn empty_key_list_prints_a_hint() {
     let site = StoreFixture::new();
     let (code, out, err) = site.run_keys(&["list"]);
     assert_eq!((code, out.as_str()), (0, ""));
-    assert_eq!(err, "There are no keys. `fluxway keys create` makes one.\n");
+    assert_eq!(err, "There are no keys. Create one with `fluxway keys create`.\n");
     assert_eq!(site.run_keys(&["list", "--json"]).1, "{\"keys\":[]}\n");
 }
 
 fn rotate(fixture: &StoreFixture, key: &CreatedKey, overlap: &str) -> CreatedKey {
     let (code, out, err) = fixture.run_keys(&["rotate", &key.id, "--overlap", overlap]);
     assert_eq!(code, 0, "{err}");
-    assert!(err.contains(&format!("The old secret of {} is good until ", key.id)), "{err}");
+    assert!(err.contains(&format!("The old secret of {} works until ", key.id)), "{err}");
     CreatedKey { text: out.trim_end().to_owned(), id: key.id.clone() }
 }
 
@@ -199,16 +199,12 @@ fn invalid_key_commands_are_rejected_without_changes() {
     let before = site.list_keys();
     let long = "x".repeat(201);
     for (args, code, says) in [
-        (
-            &["create", "--scope", "read,root"][..],
-            2,
-            "there is no scope `root`; there are read, write, admin",
-        ),
-        (&["create", "--scope", ""], 2, "there is no scope"),
+        (&["create", "--scope", "read,root"][..], 2, "unknown scope `root`; use read, write, admin"),
+        (&["create", "--scope", ""], 2, "unknown scope"),
         (&["create", "--expires", "soon"], 2, "`soon` is no time; write a number and m, h, d or w"),
         (&["create", "--expires", "-1d"], 2, "error: "),
         (&["create", "--expires", "99999999w"], 2, "--expires: that is too far away"),
-        (&["create", "--tenant", ""], 2, "--tenant cannot be empty"),
+        (&["create", "--tenant", ""], 2, "--tenant must not be empty"),
         (&["create", "--label", "two\nlines"], 2, "--label takes up to 200 characters"),
         (&["create", "--project", "\u{1b}[31m"], 2, "--project takes up to 200 characters"),
         (&["create", "--tenant", &long], 2, "--tenant takes up to 200 characters"),
@@ -234,9 +230,9 @@ fn invalid_key_commands_are_rejected_without_changes() {
 fn invalid_database_urls_are_reported_without_passwords() {
     let site = StoreFixture::new();
     for (url, code, says) in [
-        ("mysql://ann:hunter2@db/flux", 2, "there is no store `mysql:`"),
-        ("store.db", 2, "database: a store is `sqlite:PATH` or"),
-        ("sqlite:", 2, "`sqlite:` needs the path of a file"),
+        ("mysql://ann:hunter2@db/flux", 2, "unknown store type `mysql:`"),
+        ("store.db", 2, "database: invalid store URL; use `sqlite:PATH` or"),
+        ("sqlite:", 2, "`sqlite:` requires a file path"),
         ("postgres://ann:hunter2@127.0.0.1:1/flux", 3, "cannot be reached"),
     ] {
         for args in [&["keys", "create"][..], &["serve", "--http", "127.0.0.1:0"]] {

@@ -41,7 +41,7 @@ fn sighup_reloads_rate_limits() {
     // Settings that cannot be used change nothing.
     site.write("config.toml", "[serve]\nrate-limit = 'much'\n");
     host.signal(Signal::HUP);
-    wait_for_log(&host, "kept the settings as they were");
+    wait_for_log(&host, "settings not reloaded");
     assert_eq!(statuses(), [200; 5]);
 
     limit(1, 3);
@@ -70,7 +70,7 @@ fn sighup_reloads_jwks() {
     let ((old_keys, old), (new_keys, new)) = (jwks_and_token(7), jwks_and_token(9));
     let jwks = site.write("jwks.json", &old_keys);
     let host = site.serve(&["--issuer", ISSUER, "--audience", AUDIENCE, "--jwks", &jwks]);
-    assert!(!host.log().contains("There is no key yet"), "whoever has a token can call");
+    assert!(!host.log().contains("no API key exists"), "whoever has a token can call");
     assert_eq!([echo_status(&host, &old), echo_status(&host, &new)], [200, 401]);
 
     site.write("jwks.json", &new_keys);
@@ -79,10 +79,10 @@ fn sighup_reloads_jwks() {
     assert_eq!(echo_status(&host, &old), 401);
 
     for bad in ["", "{\"keys\":[]}", "not JSON"] {
-        let before = host.log().matches("kept the keys for tokens").count();
+        let before = host.log().matches("JWKS not reloaded").count();
         site.write("jwks.json", bad);
         host.signal(Signal::HUP);
-        let is_said = || (host.log().matches("kept the keys for tokens").count() > before).then_some(());
+        let is_said = || (host.log().matches("JWKS not reloaded").count() > before).then_some(());
         eventually("it is said that they were kept", TEST_TIMEOUT, is_said);
         assert_eq!([echo_status(&host, &old), echo_status(&host, &new)], [401, 200], "{bad}");
     }
@@ -150,7 +150,7 @@ fn sighup_reloads_certificates() {
     let good = std::fs::read(site.path("cert.pem")).unwrap();
     site.write("cert.pem", "no certificate");
     host.signal(Signal::HUP);
-    wait_for_log(&host, "kept the certificate as it was");
+    wait_for_log(&host, "TLS certificate not reloaded");
     std::fs::write(site.path("cert.pem"), good).unwrap();
     assert_eq!(get_healthz_over_tls(&site, &host).map(|answer| answer.status), Some(200));
     let (out, _) = host.shut_down();
@@ -163,9 +163,9 @@ fn unusable_certificates_and_keys_are_reported() {
     let none = site.write("none.pem", "nothing");
     for (args, code, says) in [
         (&["--tls-cert", &none][..], 2, "--tls-key"),
-        (&["--tls-cert", &none, "--tls-key", &none], 2, "there is no certificate in the file"),
+        (&["--tls-cert", &none, "--tls-key", &none], 2, "contains no PEM certificate"),
         (&["--tls-cert", "missing.pem", "--tls-key", &none], 3, "cannot read missing.pem"),
-        (&["--issuer", ISSUER, "--jwks", &none], 2, "issuer needs audience or public-url beside it"),
+        (&["--issuer", ISSUER, "--jwks", &none], 2, "`issuer` requires `audience or public-url`"),
         (&["--issuer", ISSUER, "--audience", AUDIENCE, "--jwks", &none], 2, "not JSON"),
     ] {
         let (found, out, err) = crate::process::run_command(&mut site.serve_command(args));

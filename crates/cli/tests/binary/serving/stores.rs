@@ -19,7 +19,7 @@ fn assert_refused(fixture: &StoreFixture, expected: &str) {
         let (code, out, err) = run_command(&mut fixture.command(args));
         assert_eq!((code, out.as_str()), (3, ""), "{args:?}: {err}");
         assert!(err.contains("error: sqlite:") && err.contains(expected), "{args:?}: {err}");
-        assert!(err.ends_with("hint: --database names another one\n"), "{args:?}: {err}");
+        assert!(err.ends_with("hint: name another one with --database URL\n"), "{args:?}: {err}");
     }
     assert!(before == std::fs::read(fixture.path("store.db")).unwrap(), "the file was changed");
 }
@@ -32,7 +32,7 @@ fn a_newer_schema_is_refused() {
     file.pragma_update(None, "user_version", 7).unwrap();
     file.pragma_update(None, "wal_checkpoint", "TRUNCATE").ok();
     drop(file);
-    assert_refused(&site, "was made by a newer fluxway (schema 7, this one knows 4); use that version or");
+    assert_refused(&site, "was made by a newer fluxway (schema 7, this one supports 4); use that version or");
     // The version that made it finds everything there.
     let file = Connection::open(site.path("store.db")).unwrap();
     file.pragma_update(None, "user_version", 4).unwrap();
@@ -43,7 +43,7 @@ fn a_newer_schema_is_refused() {
 #[test]
 fn non_database_file_is_rejected() {
     for (bytes, expected) in [
-        ("Dear diary, today nothing happened.\n".repeat(100), "is not a database; name another file"),
+        ("Dear diary, today nothing happened.\n".repeat(100), "is not a database; use another file"),
         ("SQLite format 3\0".to_owned() + &"\0".repeat(4080), "is not a database"),
     ] {
         let site = StoreFixture::new();
@@ -58,7 +58,7 @@ fn the_database_of_another_program_is_refused() {
     let file = Connection::open(site.path("store.db")).unwrap();
     file.execute_batch("CREATE TABLE songs (title TEXT)").unwrap();
     drop(file);
-    assert_refused(&site, "is the database of another program");
+    assert_refused(&site, "belongs to another program");
 }
 
 /// Whoever copies the file of a server that has ended has copied everything.
@@ -106,7 +106,7 @@ fn unwritable_folder_is_reported() {
             };
             let (code, out, err) = run_command(&mut command);
             assert_eq!((code, out.as_str()), (3, ""), "{args:?} {has_store}: {err}");
-            assert!(err.contains("error: sqlite:") && err.contains("hint: --database"), "{args:?}: {err}");
+            assert!(err.contains("sqlite:") && err.contains("--database URL"), "{args:?}: {err}");
             let reasons = ["Permission denied", "readonly database", "unable to open database file"];
             assert!(reasons.iter().any(|reason| err.contains(reason)), "{args:?} {has_store}: {err}");
         }

@@ -188,9 +188,9 @@ fn interrupted_commands_report_the_consequences() {
         (vec!["projects", "backup", &free], "the same command begins anew"),
         (vec!["projects", "import", &site, "--account", "acme"], "the same command does the rest"),
         (vec!["projects", "import", &site, "--copy"], "the same command would copy all of it once more"),
-        (vec!["keys", "create"], "does not have opens nothing"),
-        (vec!["keys", "list"], "nothing has changed"),
-        (vec!["keys", "revoke", "key_x"], "the same command ends it"),
+        (vec!["keys", "create"], "works only if `fluxway keys list` shows it"),
+        (vec!["keys", "list"], "nothing was changed"),
+        (vec!["keys", "revoke", "key_x"], "run the command again to revoke it"),
         (vec!["keys", "rotate", "key_x"], "the same command makes a new one"),
     ] {
         let told = interrupt_while_waiting(&place, &writer, &args);

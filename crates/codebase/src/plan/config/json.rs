@@ -1,4 +1,4 @@
-//! JSON, with comments.
+//! Settings in JSON files, comments included.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};

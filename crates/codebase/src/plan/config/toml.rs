@@ -1,4 +1,4 @@
-//! TOML.
+//! Settings in TOML files.
 
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike};
@@ -15,7 +15,7 @@ pub(super) fn set(text: &str, Setting { key, value, append }: &Setting) -> Resul
         let entry = table.entry(name).or_insert_with(toml_edit::table);
         table = entry.as_table_like_mut().ok_or_else(|| format!("{} is not a table", format_key(way)))?;
     }
-    let new = from_json(value).ok_or("TOML has no such value")?;
+    let new = from_json(value).ok_or("the value cannot be represented in TOML")?;
     if *append {
         let entry = table.entry(last).or_insert_with(|| Item::Value(Array::new().into()));
         let array = entry.as_array_mut().ok_or_else(|| format!("{} is not a list", format_key(key)))?;
@@ -37,11 +37,11 @@ pub(super) fn set(text: &str, Setting { key, value, append }: &Setting) -> Resul
     Ok(document.to_string())
 }
 
-/// Adds to a list in the way that its last item is written: on a line of its own, or not.
+/// Appends to a list in the layout of its last item: on a new line, or on the same one.
 fn append_item(list: &mut Array, new: toml_edit::Value) {
     let before = list.iter().last().and_then(|last| last.decor().prefix()).and_then(|prefix| prefix.as_str());
     let before = before.filter(|before| before.contains('\n')).map(|before| {
-        // A comment above the last item is not about this one.
+        // The prefix may contain a comment about the last item; only its indentation is reused.
         before.rsplit_once('\n').map_or(String::new(), |(_, indent)| format!("\n{indent}"))
     });
     match before {
@@ -64,7 +64,7 @@ fn from_json(value: &Value) -> Option<toml_edit::Value> {
         Value::Bool(truth) => (*truth).into(),
         Value::Number(number) => match number.as_i64() {
             Some(whole) => whole.into(),
-            // TOML has no larger whole numbers.
+            // TOML integers are limited to `i64`.
             None if number.is_u64() => return None,
             None => number.as_f64()?.into(),
         },

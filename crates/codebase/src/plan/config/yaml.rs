@@ -1,5 +1,5 @@
-//! YAML, in blocks. The parser says where a value stands; only that is written anew. Afterwards the text is parsed again,
-//! and anything but the wanted difference is refused.
+//! Settings in block-style YAML files. The parser locates the value and only that range is rewritten. The
+//! result is parsed again, and rejected if anything but the intended value differs.
 
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 use serde_json::{Map, Value};
@@ -23,26 +23,25 @@ pub(super) fn set(text: &str, setting: &Setting) -> Result<String, String> {
     };
     match parse_to_json(&new) {
         Ok(found) if found == wanted => Ok(new),
-        _ => Err(format!("{} stands where it cannot be set in place", format_key(&setting.key))),
+        _ => Err(format!("{} cannot be set in place", format_key(&setting.key))),
     }
 }
 
 fn parse_to_json(text: &str) -> Result<Value, String> {
-    // The same guard against bombs as for manifests.
+    // Applies the same limits against alias bombs as for manifests.
     document::parse_yaml(text).map_err(|broken| format!("line {}: {}", broken.line, broken.reason))?;
     let documents = MarkedYaml::load_from_str(text).map_err(|error| error.info().to_owned())?;
     match documents.as_slice() {
         [one] => to_json(one),
-        _ => Err("it has several documents".to_owned()),
+        _ => Err("it contains several YAML documents".to_owned()),
     }
 }
 
-/// A setting's value; for an addition, the list with it.
+/// The value to write; with `append`, a new list with that value.
 fn setting_value(setting: &Setting) -> Value {
     if setting.append { Value::Array(vec![setting.value.clone()]) } else { setting.value.clone() }
 }
 
-/// Sets a value in a parsed document.
 fn set_in_value(document: &mut Value, setting: &Setting) -> Result<(), String> {
     let (last, way) = setting.key.split_last().ok_or("a setting has no key")?;
     let mut at = document;
@@ -84,12 +83,12 @@ fn to_json(node: &MarkedYaml<'_>) -> Result<Value, String> {
         YamlData::Mapping(entries) => {
             let mut map = Map::new();
             for (key, inner) in entries {
-                map.insert(key_name(key).ok_or("a key is not a name")?, to_json(inner)?);
+                map.insert(key_name(key).ok_or("a mapping key is not a scalar")?, to_json(inner)?);
             }
             Value::Object(map)
         }
         YamlData::Tagged(_, inner) => to_json(inner)?,
-        YamlData::Alias(_) | YamlData::BadValue => return Err("it has aliases".to_owned()),
+        YamlData::Alias(_) | YamlData::BadValue => return Err("it uses aliases".to_owned()),
     })
 }
 
@@ -102,7 +101,7 @@ fn key_name(key: &MarkedYaml<'_>) -> Option<String> {
     }
 }
 
-/// Places in the text, from the parser's, which counts characters.
+/// Converts the parser's character positions to byte offsets.
 struct YamlOffsets<'t> {
     text: &'t str,
     offsets: Vec<usize>,
@@ -122,7 +121,7 @@ impl<'t> YamlOffsets<'t> {
         self.offsets.get(node.span.end.index()).copied().unwrap_or(self.text.len())
     }
 
-    /// The end of the last thing in a node that is written out.
+    /// The end of the last non-empty item in a node.
     fn content_end(&self, node: &MarkedYaml<'_>) -> usize {
         match &node.data {
             YamlData::Mapping(entries) if !self.is_flow(node) => entries
@@ -139,7 +138,7 @@ impl<'t> YamlOffsets<'t> {
         }
     }
 
-    /// The parser lets a quoted scalar reach as far as the comment behind it.
+    /// The end of a scalar. The parser's span of a quoted scalar extends up to the comment that follows it.
     fn scalar_end(&self, node: &MarkedYaml<'_>) -> usize {
         let (start, end) = (self.start(node), self.end(node));
         let written = &self.text[start..end];
@@ -167,7 +166,7 @@ impl<'t> YamlOffsets<'t> {
         self.text[self.start(node)..].starts_with(['{', '['])
     }
 
-    /// The white space before a node that begins its line.
+    /// The indentation of the node at `at`; `None` if it is not the first on its line.
     fn indent(&self, at: usize) -> Option<&'t str> {
         let start = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
         let before = &self.text[start..at];
@@ -181,7 +180,7 @@ fn set_in_text(text: &str, setting: &Setting) -> Result<String, String> {
     let places = YamlOffsets::new(text);
     let mut node = root;
     let mut rest = setting.key.as_slice();
-    let cannot = || format!("{} stands where it cannot be set in place", format_key(&setting.key));
+    let cannot = || format!("{} cannot be set in place", format_key(&setting.key));
     loop {
         let YamlData::Mapping(entries) = &node.data else { return Err(cannot()) };
         let (first, others) = rest.split_first().ok_or_else(cannot)?;
@@ -207,7 +206,7 @@ fn set_in_text(text: &str, setting: &Setting) -> Result<String, String> {
     }
 }
 
-/// Writes another value where one stands, or adds to a list.
+/// Replaces an existing value, or appends to a list.
 fn replace_value(
     places: &YamlOffsets<'_>,
     key: &MarkedYaml<'_>,
@@ -231,7 +230,7 @@ fn replace_value(
     if is_scalar && !old.contains('\n') && !old.starts_with(['|', '>']) && !is_nested(&setting.value) {
         return Some(format!("{}{}{}", &text[..start], render_scalar(&setting.value, old), &text[end..]));
     }
-    // A block as a whole: its lines go, the new ones come.
+    // Replace the whole block, key line included.
     let indent = places.indent(places.start(key))?;
     let from = text[..places.start(key)].rfind('\n').map_or(0, |end| end + 1);
     let to = text[end..].find('\n').map_or(text.len(), |at| end + at + 1);
@@ -247,7 +246,7 @@ fn is_nested(value: &Value) -> bool {
     }
 }
 
-/// After the line of a place.
+/// Inserts `lines` after the line that contains `at`.
 fn insert_after_line(text: &str, at: usize, lines: &str) -> String {
     match text[at..].find('\n') {
         Some(end) => format!("{}{lines}{}", &text[..=at + end], &text[at + end + 1..]),
@@ -255,7 +254,7 @@ fn insert_after_line(text: &str, at: usize, lines: &str) -> String {
     }
 }
 
-/// A value for a key that has none: `key:`.
+/// Adds a value to a key without one (`key:`).
 fn fill_empty_key(text: &str, key_end: usize, indent: &str, rest: &[String], value: &Value) -> String {
     if rest.is_empty() && !is_nested(value) {
         let colon = text[key_end..].find(':').map_or(key_end, |at| key_end + at + 1);
@@ -271,7 +270,7 @@ fn append_lines(text: &str, indent: &str, key: &[String], value: &Value) -> Stri
     format!("{text}{gap}{}", render_lines(indent, key, value))
 }
 
-/// `a:` and beneath it `b: value`.
+/// Renders nested keys: `a:` and, indented below it, `b: value`.
 fn render_lines(indent: &str, key: &[String], value: &Value) -> String {
     let Some((first, rest)) = key.split_first() else { return String::new() };
     let first = render_scalar(&Value::String(first.clone()), "");
@@ -284,12 +283,12 @@ fn render_lines(indent: &str, key: &[String], value: &Value) -> String {
     format!("{indent}{first}: {}\n", render_scalar(value, ""))
 }
 
-/// A list or a mapping, one line each.
+/// Renders a list or mapping in block style.
 fn render_block(indent: &str, value: &Value) -> String {
     match value {
         Value::Array(items) if is_nested(value) => {
             let inner = format!("{indent}  ");
-            // The first line of what is within stands behind the dash.
+            // The first line of the item follows the dash.
             let item =
                 |item: &Value| [indent, "- ", render_block(&inner, item).trim_start_matches(' ')].concat();
             items.iter().map(item).collect()
@@ -302,7 +301,7 @@ fn render_block(indent: &str, value: &Value) -> String {
     }
 }
 
-/// A scalar, quoted like the one that it replaces.
+/// Renders a scalar in the quoting style of the one it replaces.
 fn render_scalar(value: &Value, old: &str) -> String {
     match value {
         Value::String(text) => match old.chars().next() {
@@ -315,7 +314,7 @@ fn render_scalar(value: &Value, old: &str) -> String {
     }
 }
 
-/// Whether a text can stand without quotes and still be a text.
+/// Whether a string can be written unquoted and is still parsed as a string.
 fn is_plain_scalar(text: &str) -> bool {
     let safe = |c: char| {
         c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | ' ' | '(' | ')' | '+')

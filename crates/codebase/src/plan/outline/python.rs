@@ -1,4 +1,4 @@
-//! Python, through ruff's parser.
+//! Outline of Python files, using ruff's parser.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub(super) fn parse_outline(text: &str) -> Result<CodeOutline, OutlineError> {
     Ok(reader.outline)
 }
 
-/// The import statements in a text that is nothing else.
+/// The import statements of a text; `None` if it contains anything else.
 pub(in super::super) fn parse_imports_only(text: &str) -> Option<Vec<OutlineImport>> {
     let parsed = parse_module(text).ok()?;
     let body = &parsed.syntax().body;
@@ -32,7 +32,7 @@ pub(in super::super) fn parse_imports_only(text: &str) -> Option<Vec<OutlineImpo
     (!all.is_empty() && all.len() == body.len()).then_some(all)
 }
 
-/// What decorators call, in a text that is nothing but decorators.
+/// The names of the decorators in a text; `None` if it contains anything else.
 pub(in super::super) fn parse_decorators_only(text: &str) -> Option<Vec<String>> {
     if !text.trim_start().starts_with('@') {
         return None;
@@ -45,7 +45,6 @@ pub(in super::super) fn parse_decorators_only(text: &str) -> Option<Vec<String>>
     }
 }
 
-/// Whether a text begins with a function or a class.
 pub(in super::super) fn starts_with_definition(text: &str) -> bool {
     let parsed = parse_module(text);
     parsed.is_ok_and(|p| matches!(p.syntax().body.first(), Some(Stmt::FunctionDef(_) | Stmt::ClassDef(_))))
@@ -59,7 +58,7 @@ fn find_body_start(text: &str, body: &[Stmt]) -> usize {
     if let Some(last) = last {
         return next_line_start(text, last.end().to_usize());
     }
-    // Shebang, encoding, licence: comments without a gap at the very top.
+    // Shebang, encoding, licence: contiguous comments at the top of the file.
     let mut at = 0;
     while text[at..].starts_with('#') {
         at = next_line_start(text, at);
@@ -103,13 +102,14 @@ fn collect_imports(body: &[Stmt]) -> Vec<OutlineImport> {
             }
             // The docstring.
             Stmt::Expr(_) if at == 0 => {}
-            // An import that may be missing is one; what is put beside it would be in its branch.
+            // Imports within `try` count as present, but are not a position to insert next to: the new import
+            // would land in the `try` branch.
             Stmt::Try(attempt) => {
                 let inner = collect_imports(&attempt.body).into_iter();
                 tried.extend(inner.map(|import| OutlineImport { import_block: usize::MAX, ..import }));
                 run += usize::from(!all.is_empty());
             }
-            // What comes after code is too late for it.
+            // Imports after the first definition do not form the leading block.
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) if all.is_empty() => run = 1,
             _ if all.is_empty() => {}
             _ => run = all.last().map_or(0, |last: &OutlineImport| last.import_block + 1),
@@ -181,7 +181,7 @@ impl<'a> Visitor<'a> for PythonOutlineVisitor<'_> {
 }
 
 impl PythonOutlineVisitor<'_> {
-    /// Where `def` or `async` stands: after the decorators and the comments between them.
+    /// The offset of `def` or `async`, after the decorators and the comments between them.
     fn def_start(&self, def: &StmtFunctionDef) -> usize {
         let mut at = def.decorator_list.last().map_or(def.start(), Ranged::end).to_usize();
         loop {

@@ -1,4 +1,4 @@
-//! JavaScript and TypeScript, through oxc's parser.
+//! Outline of JavaScript and TypeScript files, using oxc's parser.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub(super) fn parse_outline(path: &str, text: &str) -> Result<CodeOutline, Outli
         });
     }
     if parsed.panicked {
-        return Err(OutlineError { line: 1, reason: "its syntax is broken".to_owned() });
+        return Err(OutlineError { line: 1, reason: "it has a syntax error".to_owned() });
     }
     let mut reader = ScriptOutlineVisitor { outline: CodeOutline::default() };
     reader.outline.body_start = find_body_start(text, &parsed.program);
@@ -41,14 +41,14 @@ fn find_body_start(text: &str, program: &Program<'_>) -> usize {
     let directive = program.directives.last().map(|directive| directive.span);
     let last = directive.or(program.hashbang.as_ref().map(|hashbang| hashbang.span));
     let mut at = last.map_or(0, |span| next_line_start(text, span.end as usize));
-    // A licence, `// @ts-nocheck`, `/// <reference …/>`: comments without a gap.
+    // A licence, `// @ts-nocheck`, `/// <reference …/>`: contiguous comments.
     while let Some(comment) = program.comments.iter().find(|comment| comment.span.start as usize == at) {
         at = next_line_start(text, comment.span.end as usize);
     }
     at
 }
 
-/// The names that a file declares at its top level, imports left out.
+/// The names that a file declares at its top level, without imports.
 fn collect_top_level_names(program: &Program<'_>) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for statement in program.body.iter().filter(|statement| !is_import(statement)) {
@@ -69,7 +69,8 @@ fn collect_top_level_names(program: &Program<'_>) -> BTreeSet<String> {
     names
 }
 
-/// `import … from` and `const … = require(…)` at the top level. What they name is known from the facts of the file.
+/// `import … from` and `const … = require(…)` at the top level. The imported names come from the source
+/// facts.
 fn collect_imports(path: &str, text: &str, program: &Program<'_>) -> Vec<OutlineImport> {
     let lines = SourceLineIndex::new(text);
     let language = crate::language::detect_language(path);
@@ -108,7 +109,8 @@ struct ScriptOutlineVisitor {
 }
 
 impl<'a> Visit<'a> for ScriptOutlineVisitor {
-    /// Those in a list alone: beside the one statement of an `if` without braces nothing can be put.
+    /// Only statements in a list: nothing can be inserted next to the sole statement of an `if` without
+    /// braces.
     fn visit_statements(&mut self, statements: &oxc_allocator::Vec<'a, Statement<'a>>) {
         self.outline.statements.extend(statements.iter().map(|statement| span_range(statement.span())));
         walk::walk_statements(self, statements);

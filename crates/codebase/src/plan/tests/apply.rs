@@ -1,4 +1,4 @@
-//! Applying and taking back: all or nothing, whatever happens.
+//! Apply and undo are atomic, even when operations fail.
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 
@@ -34,7 +34,7 @@ fn validated_plan(tree: &Tree, edits: Value) -> (EditPlan, Vec<ResolvedFile>) {
     (verdict.plan.unwrap(), verdict.resolution.files)
 }
 
-/// Without our own notes.
+/// Without the server's own state folder.
 fn snapshot_user_files(folder: &TempDir) -> BTreeMap<String, (u32, Vec<u8>)> {
     snapshot_files(folder.path()).into_iter().filter(|(path, _)| !path.starts_with(STATE_FOLDER)).collect()
 }
@@ -51,7 +51,7 @@ fn undo_restores_every_byte() {
     assert_eq!(after["app/main.py"].0, before["app/main.py"].0);
     assert_eq!(after["app/other.py"].1, b"x = 1\r\ny = 2\r\n");
     assert_eq!(after["conf.yaml"].1, b"# c\na: 1\nb:\n  c: d\n");
-    // Again changes nothing, by hash and by a new verdict.
+    // Applying again changes nothing, according to hashes and to a new validation.
     assert_eq!(apply(&tree, &plan, &files).unwrap().outcome, ApplyOutcome::AlreadyApplied);
     let verdict = validate_plan(&tree, &serde_json::to_value(&plan).unwrap(), &validation_rules()).unwrap();
     assert!(verdict.is_valid() && verdict.already_applied);
@@ -118,7 +118,7 @@ fn plan_applied_by_an_editor_can_be_undone() {
     let undone = undo_by_plan(&tree, &plan, &[]).unwrap();
     assert_eq!(undone.files.len(), 4);
     let mut after = snapshot_files(folder.path());
-    // Nobody wrote down that the editor made these folders.
+    // There is no record that the editor created these folders.
     assert!(after.remove("new/deep").is_some() && after.remove("new").is_some());
     assert_eq!(after, before);
     assert!(matches!(undo_by_plan(&tree, &plan, &[]), Err(ApplyError::Unknown(_))));
@@ -148,7 +148,7 @@ fn any_io_error_leaves_all_or_nothing() {
             apply(&open_tree(&whole), &plan, &files).unwrap();
             snapshot_user_files(&whole)
         };
-        // One failure alone is put right at once.
+        // A single failure is recovered immediately.
         assert!(right_after == old || right_after == new, "operation {n}: {result:?}");
         assert_eq!(result.is_ok(), is_whole(&folder, &old, &new), "operation {n}: {result:?}");
         applied += u32::from(result.is_ok());
@@ -193,7 +193,7 @@ fn one_of_several_concurrent_applies_wins() {
     assert!(applied == 1 && others, "{outcomes:?}");
 }
 
-/// A journal of the plan `abc` that would put "evil" into a file, in the words of `signer`.
+/// A journal of the plan `abc`, signed by `signer`, that would write "evil" to a file.
 #[expect(clippy::disallowed_methods, reason = "tests forge journals")]
 fn forge_journal(folder: &TempDir, path: &str, place: &str, signer: &TestSigner, version: u32) {
     let plans = folder.path().join(".fluxway/plans/abc");
@@ -220,11 +220,11 @@ fn foreign_journal_is_not_trusted() {
     let before = snapshot_user_files(&folder);
     let here = open_tree(&folder).identity().unwrap();
     for (path, place, signer, version, recovers, reported) in [
-        // A copy of the folder: nothing is wrong with it, and it is not about this one.
+        // A copy of the folder: its journal is valid but belongs to another folder.
         ("conf.yaml", "1:1", ours(), 2, false, false),
         ("conf.yaml", here.as_str(), TestSigner("another user's"), 2, false, true),
         ("conf.yaml", here.as_str(), ours(), 1, false, true),
-        // Even one that is signed does not reach what is guarded for good.
+        // Even a signed journal cannot write to never-writable paths.
         (".git/hooks/x", here.as_str(), ours(), 2, true, false),
     ] {
         forge_journal(&folder, path, place, &signer, version);
@@ -239,7 +239,7 @@ fn foreign_journal_is_not_trusted() {
     }
     std::fs::write(folder.path().join(".fluxway/plans/abc/journal.json"), "{}").unwrap();
     assert_eq!(list_undoable_plans(&open_tree(&folder), &TEST_ACTOR).unwrap().1.len(), 1);
-    // One that is ours and about this folder is believed: so the others fail for the reason that is tested.
+    // A valid journal for this folder is accepted, so the others fail for the reason under test.
     forge_journal(&folder, "conf.yaml", &here, &ours(), 2);
     recover(&open_tree(&folder)).unwrap();
     assert_eq!(std::fs::read(folder.path().join("conf.yaml")).unwrap(), b"evil");
@@ -259,9 +259,9 @@ fn plan_can_only_be_undone_by_its_tenant() {
     for refused in
         [super::super::undo(&tree, &plan.id, &eve), super::super::undo_by_plan(&tree, &plan, &[], &eve)]
     {
-        // As if it were not there.
+        // As if the plan did not exist.
         let Err(ApplyError::Unknown(says)) = refused else { panic!("{refused:?}") };
-        assert!(says.ends_with("is not applied here; no plan is"), "{says}");
+        assert!(says.ends_with("is not applied here; no plan is applied"), "{says}");
     }
     assert_eq!(snapshot_files(folder.path()), after);
     let colleague = Actor { subject: "key:2", ..TEST_ACTOR };

@@ -1,4 +1,4 @@
-//! What went wrong once, or would have.
+//! Regression tests.
 
 use super::*;
 
@@ -37,12 +37,12 @@ fn rejected_with(code: &str) -> Result<String, String> {
 
 #[test]
 fn inserted_code_does_not_merge_with_its_neighbours() {
-    // The one statement of an `if` without braces is no place of its own.
+    // The sole statement of an `if` without braces is not an insertion point.
     assert_eq!(
         apply_insertion("a.js", "if (a)\n  b()\nz()\n", "before_match", "b()", "h()"),
         Ok("h()\nif (a)\n  b()\nz()\n".to_owned())
     );
-    // No semicolon, and the next line would be an argument.
+    // Without a semicolon, the next line would become an argument.
     assert_eq!(
         apply_insertion(
             "a.js",
@@ -172,10 +172,10 @@ fn recovery_keeps_user_edits() {
     assert_eq!(std::fs::read(folder.path().join("a.py")).unwrap(), b"x = 1\n");
     let Err(ApplyError::Conflict { conflicts }) = undo(&tree, None) else { panic!("it was undone") };
     assert!(conflicts[0].ours.contains("+y = 2") && conflicts[0].theirs.contains("+mine"), "{conflicts:#?}");
-    // Without its copy there is less to explain, and still nothing is lost.
+    // Without the copy the diff is incomplete, but nothing is lost.
     std::fs::remove_file(notes.join("1.old")).unwrap();
     assert!(matches!(undo(&tree, None), Err(ApplyError::Conflict { .. })));
-    // What lies there and is not ours stays.
+    // Foreign files in the folder stay.
     std::fs::create_dir_all(folder.path().join(".fluxway/plans/notes")).unwrap();
     std::fs::write(folder.path().join(".fluxway/plans/notes/mine.txt"), "x").unwrap();
     apply(&tree, &plan, &[]).unwrap();
@@ -257,7 +257,7 @@ fn costly_patterns_finish_in_time() {
     {
         let start = std::time::Instant::now();
         assert_eq!(anchor::find_matches(pattern, &text).is_ok(), is_tried, "{pattern}");
-        // The slowest takes a tenth of a second; one that tries every way would take for ever.
+        // The slowest takes 0.1 s; a backtracking engine would not finish.
         assert!(start.elapsed() < std::time::Duration::from_secs(20), "{pattern}: {:?}", start.elapsed());
     }
     let folder = temp_folder(&[("a.txt", &text)]);

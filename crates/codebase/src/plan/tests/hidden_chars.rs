@@ -1,8 +1,8 @@
-//! Characters in a plan that its readers do not see.
+//! Hidden characters in a plan.
 
 use super::*;
 
-/// What is said about hidden characters: (edit, file, line, the sentence).
+/// The findings about hidden characters: (edit, file, line, message).
 type HiddenCharFinding = (Option<usize>, Option<String>, Option<u32>, String);
 
 fn hidden_char_findings(plan: &Value) -> Vec<HiddenCharFinding> {
@@ -33,28 +33,28 @@ fn hidden_characters_are_reported_with_their_line() {
         (create("\u{feff}x = 1\n"), None),
         (
             create("x = 1\n\u{feff}y = 2\n"),
-            Some((Some(2), "`payload.code` holds U+FEFF, first in its line 2")),
+            Some((Some(2), "`payload.code` contains U+FEFF, first on line 2")),
         ),
         (
             create("x = 1\n\ny = '\u{202e}\u{2066}'\n"),
-            Some((Some(3), "`payload.code` holds U+202E and 1 more")),
+            Some((Some(3), "`payload.code` contains U+202E and 1 more")),
         ),
         (
             insert("x = 1\ny = '\u{e0041}'"),
-            Some((Some(5), "`payload.code` holds U+E0041, first in its line 2")),
+            Some((Some(5), "`payload.code` contains U+E0041, first on line 2")),
         ),
-        (insert("\u{feff}x = 1"), Some((Some(4), "`payload.code` holds U+FEFF"))),
-        (insert("x = '\u{9b}2J'"), Some((Some(4), "`payload.code` holds U+009B"))),
-        (insert("x = '\u{fe0f}'"), Some((Some(4), "`payload.code` holds U+FE0F"))),
+        (insert("\u{feff}x = 1"), Some((Some(4), "`payload.code` contains U+FEFF"))),
+        (insert("x = '\u{9b}2J'"), Some((Some(4), "`payload.code` contains U+009B"))),
+        (insert("x = '\u{fe0f}'"), Some((Some(4), "`payload.code` contains U+FE0F"))),
         (
             edit("app/main.py", "add_import", "", &json!({ "import": "import s\u{200b}dk" }), "r"),
-            Some((None, "`payload.import` holds U+200B")),
+            Some((None, "`payload.import` contains U+200B")),
         ),
-        (set("b", json!({ "c": ["x", "\u{ad}y"] })), Some((Some(5), "`payload.set` holds U+00AD"))),
-        (set("b\u{3164}", json!(1)), Some((Some(2), "`payload.set` holds U+3164"))),
+        (set("b", json!({ "c": ["x", "\u{ad}y"] })), Some((Some(5), "`payload.set` contains U+00AD"))),
+        (set("b\u{3164}", json!(1)), Some((Some(2), "`payload.set` contains U+3164"))),
         (
             edit("app/main.py", "insert_middleware", "app\u{200d} = 1", &json!({ "code": "x" }), "r"),
-            Some((None, "`anchors.pattern` holds U+200D")),
+            Some((None, "`anchors.pattern` contains U+200D")),
         ),
         (
             edit(
@@ -64,7 +64,7 @@ fn hidden_characters_are_reported_with_their_line() {
                 &json!({ "code": "x = 2" }),
                 "be\u{2029}cause",
             ),
-            Some((None, "`rationale` holds U+2029")),
+            Some((None, "`rationale` contains U+2029")),
         ),
     ] {
         let found = hidden_char_findings(&json!({ "summary": "s", "edits": [first, edit], "rollback": "x" }));
@@ -92,6 +92,6 @@ fn hidden_characters_outside_edits_are_reported() {
         plan[name] = value;
         let found = hidden_char_findings(&plan);
         let [(None, None, None, sentence)] = &found[..] else { panic!("{name}: {found:?}") };
-        assert!(sentence.starts_with(&format!("`{name}` holds U+")), "{sentence}");
+        assert!(sentence.starts_with(&format!("`{name}` contains U+")), "{sentence}");
     }
 }

@@ -1,4 +1,4 @@
-//! Guarded paths and keys: no way round by another root, another name, or another file.
+//! Protected paths and keys cannot be bypassed through another root, name or file.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn paths_are_checked_from_the_allowed_root() {
             blocking_codes(&validate_edits(&roots.open(root).unwrap(), json!([create_file_edit(path)])));
         assert_eq!(found.concat(), expected, "{root} {path}");
     }
-    // What is never written to stays so, whatever guarded folder it lies in and whatever was agreed to.
+    // Never-writable paths stay so, regardless of the protected folder they are in and of consent.
     let inner = ".github/.git/config";
     let verdict =
         validate_with_consent(&roots.open(".").unwrap(), json!([create_file_edit(inner)]), &[inner]);
@@ -86,7 +86,7 @@ fn executed_manifest_keys_require_their_own_consent() {
             assert_eq!(finding.code, "protected_path");
             assert!(finding.text.contains(&format!("'{path}#{key}'")), "{finding:?}");
         }
-        // Consent to the file, or to another key, is none to this one; consent to each is.
+        // Consent for the file or for another key does not cover this key.
         let named: Vec<String> = blocks.iter().map(|key| format!("{path}#{key}")).collect();
         let named: Vec<&str> = named.iter().map(String::as_str).collect();
         let others = [path, &format!("{path}#scripts"), &format!("{path}#scripts.other")];
@@ -193,7 +193,7 @@ fn executed_keys_are_found_in_every_notation() {
     let folder = temp_folder(&[("package.json", package), ("composer.json", "{ broken")]);
     let tree = open_tree(&folder);
     let make = |path: &str, code: &str| json!([{ "filepath": path, "strategy": "create_file", "payload": { "code": code } }]);
-    // A new manifest is judged as a whole, and so is one whose name is only written otherwise.
+    // All keys of a new manifest are checked, also if its name is spelled differently.
     for path in ["web/package.json", "web/PACKAGE.JSON", "web/package.json.", "web/package.json:x"] {
         let verdict =
             validate_edits(&tree, make(path, "{ \"name\": \"x\", \"scripts\": { \"prepare\": \"evil\" } }"));
@@ -245,7 +245,7 @@ fn plan_is_not_applied_through_a_swapped_folder() {
     std::fs::rename(at("src"), at("away")).unwrap();
     std::os::unix::fs::symlink(".git/hooks", at("src")).unwrap();
     assert!(apply(&tree, &plan, &verdict.resolution.files).is_err());
-    // Nor when the folder is the one of the hooks itself.
+    // Nor if the root is the hooks folder itself.
     std::fs::remove_file(at("src")).unwrap();
     std::fs::rename(at(".git/hooks"), at("src")).unwrap();
     assert!(apply(&tree, &plan, &verdict.resolution.files).is_err());

@@ -1,11 +1,11 @@
-//! Plans and diffs as models see them. `S…` stands for a line with a secret.
+//! Redacted plans and diffs. A line that begins with `S` is a secret.
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy;
 
 use super::*;
 
-/// Lines that begin with `S`, and what stands below `BEGIN`.
+/// Lines that begin with `S`, and lines after `BEGIN`.
 fn find_test_secrets(lines: &[&str]) -> Vec<usize> {
     let is_secret = |at: usize| {
         let line = lines[at].trim_start();
@@ -18,7 +18,7 @@ fn no_secrets(_: &[&str]) -> Vec<usize> {
     Vec::new()
 }
 
-/// Applies the diff of one file, trusting the headers to the letter: every line is where they say, on both sides.
+/// Applies the diff of one file strictly by its headers: every line must be where they say, on both sides.
 fn apply_patch(old: &str, diff: &str) -> String {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let (mut new, mut at): (Vec<String>, usize) = (Vec::new(), 0);
@@ -93,7 +93,7 @@ fn secret_context_lines_are_omitted() {
         ),
         // What looks like a header is a line.
         ("S\n-- a/g\n++ b/g\n", "S\n", "@@ -2,2 +1,0 @@\n--- a/g\n-++ b/g\n", 1, false),
-        // Only its neighbour tells that it is one.
+        // Recognizable as a secret only by the line before it.
         ("BEGIN\nkey\n1\n2\n", "BEGIN\nkey\n1\nx\n2\n", "@@ -3,2 +3,3 @@\n 1\n+x\n 2\n", 1, false),
     ] {
         let diff = unified_diff("f", Some(old), Some(new));
@@ -109,7 +109,7 @@ fn secret_context_lines_are_omitted() {
 #[test]
 fn diffs_of_changed_secrets_are_withheld() {
     let remark =
-        "@@ withheld: a changed line holds a secret; the `id` of the plan stands for the whole diff @@\n";
+        "@@ withheld: a changed line contains a secret; the plan's `id` identifies the complete diff @@\n";
     for (old, new, head) in [
         (Some("1\nS\n"), Some("1\n"), "--- a/f\n+++ b/f\n"),
         (Some("1\n"), Some("1\nS\n"), "--- a/f\n+++ b/f\n"),
@@ -118,14 +118,14 @@ fn diffs_of_changed_secrets_are_withheld() {
         (Some("1\nS"), Some("1\nS\n"), "--- a/f\n+++ b/f\n"),
         (Some("S\n"), Some("S\r\n"), "--- a/f\n+++ b/f\n"),
         (Some("BEGIN\n1\n2\n"), Some("BEGIN\nx\n2\n"), "--- a/f\n+++ b/f\n"),
-        // Line ends of old Macs make lines that a diff does not show as such.
+        // Lone CRs end lines that the diff does not show as such.
         (Some("1\rS\r2"), Some("1\rS\r3"), "--- a/f\n+++ b/f\n"),
     ] {
         let diff = unified_diff("f", old, new);
         let shown = redact_diff(&diff, find_test_secrets);
         assert_eq!(shown.text, format!("{head}{remark}"), "{diff}");
         assert_eq!(shown.withheld, ["f"]);
-        // What is shown stays as it is when it is shown again.
+        // Redaction is idempotent.
         assert_eq!(redact_diff(&shown.text, find_test_secrets).text, shown.text);
     }
 }
@@ -135,7 +135,7 @@ fn diffs_of_several_files_are_redacted_separately() {
     let one = unified_diff("a b", Some("S\n1\n"), Some("S\n2\n"));
     let two = unified_diff("c", Some("S\n"), Some("x\n"));
     let three = unified_diff("d", Some(&"a\n".repeat(3000)), Some(&"b\n".repeat(3000)));
-    assert!(three.contains("too different"));
+    assert!(three.contains("too many changed lines"));
     let four = unified_diff("e", None, Some("1"));
     let shown = redact_diff(&format!("{one}{two}{three}{four}"), find_test_secrets);
     let withheld = redact_diff(&two, find_test_secrets).text;
@@ -154,7 +154,7 @@ fn diffs_of_several_files_are_redacted_separately() {
     }
 }
 
-/// The plan that edits come to.
+/// The plan built from edits.
 fn plan_for(files: &[(&str, &str)], edits: Value) -> (TempDir, EditPlan) {
     let folder = temp_folder(files);
     let verdict = validate_edits(&open_tree(&folder), edits);
@@ -193,7 +193,7 @@ fn secrets_next_to_a_change_are_omitted() {
     assert_eq!((shown.omitted_context_lines, shown.withheld.len(), shown.incomplete.len()), (1, 0, 0));
 }
 
-/// The exact changes of `set` reach from the first value to the last, over all that stands between.
+/// The change of a `set` spans from the first to the last value, including everything in between.
 #[test]
 fn secrets_between_changes_are_omitted() {
     for between in ["Spass: hunter2\n", "a: 1\nb: 1\nc: 1\nd: 1\nSpass: hunter2\ne: 1\nf: 1\ng: 1\nh: 1\n"] {
@@ -234,7 +234,7 @@ fn changed_secrets_are_withheld() {
     assert_eq!(shown.incomplete, ["a.yaml", "b.py", "new.py"]);
     let text = serde_json::to_string(&shown.plan).unwrap();
     assert!(!text.contains("hunter"), "{text}");
-    // What holds none is still there.
+    // Edits without secrets are kept.
     let set = &shown.plan.edits[0].payload.set;
     assert_eq!(set.iter().map(|setting| setting.key.clone()).collect::<Vec<_>>(), [["x"]]);
     assert_eq!(shown.plan.edits[2].payload, plan.edits[2].payload);
@@ -311,7 +311,7 @@ fn redacted_plan_is_recognized() {
     assert!(!is_plan_or_redaction(&plan, &view, no_secrets));
 }
 
-/// Whether git takes a diff; nothing if there is no git.
+/// Whether git accepts a diff; `None` if git is not installed.
 #[expect(clippy::disallowed_methods, reason = "git is the judge of diffs")]
 fn git_applies(old: &str, diff: &str, unidiff_zero: bool) -> Option<bool> {
     let folder = temp_folder(&[("f", old), ("the.diff", diff)]);
@@ -339,7 +339,7 @@ fn git_applies_redacted_diffs() {
         let shown = redact_diff(&unified_diff("f", Some(old), Some(new)), find_test_secrets);
         assert!(shown.omitted_lines > 0);
         assert_ne!(git_applies(old, &shown.text, shown.needs_unidiff_zero), Some(false), "{}", shown.text);
-        // The field says no more than the truth.
+        // The flag is set only if needed.
         if shown.needs_unidiff_zero {
             assert_ne!(git_applies(old, &shown.text, false), Some(true), "{}", shown.text);
         }
@@ -356,7 +356,7 @@ fn arbitrary_text() -> impl Strategy<Value = String> {
     })
 }
 
-/// A text, and one in which some lines are others.
+/// A text, and a copy with some lines changed.
 fn arbitrary_pair() -> impl Strategy<Value = (String, String)> {
     let edits = prop::collection::vec(
         (any::<prop::sample::Index>(), 0..3usize, prop::sample::select(&["x\n", "y\n", "a\n"][..])),

@@ -1,4 +1,4 @@
-//! What a program tries that it may not do.
+//! Attempts to break out of the sandbox.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -65,7 +65,7 @@ const ATTACKS: &[&str] = &[
     "raise_on(libc.mount(b'none', OUTSIDE.encode(), b'tmpfs', 0, 0))",
     "raise_on(libc.prctl(38, 0, 0, 0, 0))",
     "resource.setrlimit(resource.RLIMIT_CORE, (1, 1)) if SERVER_IS_USER else fail()",
-    // What it was handed.
+    // Inherited file descriptors and variables.
     "os.environ['CARGO_MANIFEST_DIR']",
     "any(is_open(n) for n in range(3, 10)) or fail()",
     "bytearray(5 << 30)",
@@ -103,7 +103,7 @@ fn attacks_are_blocked() {
     }
 }
 
-/// The same in reverse: each line must be true.
+/// The opposite: each line must succeed.
 #[test]
 fn program_can_use_allowed_resources() {
     const FACTS: &[&str] = &[
@@ -154,7 +154,7 @@ fn program_can_use_allowed_resources() {
     }
 }
 
-/// A repository that names folders outside, so that they are opened to the program for its sake.
+/// A repository that refers to outside folders in order to gain access to them.
 #[test]
 fn repository_cannot_expose_outside_folders() {
     type Prepare = fn(&SandboxFixture);

@@ -1,4 +1,4 @@
-//! How programs end, and what is left of them.
+//! Termination of programs, and cleanup of their processes.
 
 use std::fs;
 use std::io;
@@ -96,7 +96,7 @@ fn output_tail_is_kept() {
     }
 }
 
-/// Time is up, or the call is cancelled: all is ended, also what left the group and what ignores signals.
+/// On timeout or cancellation all processes are killed, even those that left the group or ignore signals.
 #[test]
 fn no_process_outlives_the_run() {
     type TerminationCase = (&'static str, fn() -> WorkBudget, bool);
@@ -105,7 +105,7 @@ fn no_process_outlives_the_run() {
     let over = || WorkBudget::unlimited().with_timeout(Duration::from_millis(400));
     let stopped = || {
         let sources = Arc::new(AtomicBool::new(false));
-        // The second look finds the call cancelled.
+        // The second poll finds the call cancelled.
         WorkBudget::unlimited().with_cancellation(move || sources.swap(true, Ordering::Relaxed))
     };
     let budgets: [TerminationCase; 3] =
@@ -116,7 +116,7 @@ fn no_process_outlives_the_run() {
             site.write_script("it", &format!("#!/bin/sh\n{leaver}{last}\n"));
             let ended = run_isolated(&site.tree, &words(&["./it"]), &budget(), isolation);
             let left = processes_in(&site.tree);
-            // Before anything can fail: they would stay for a day, and with them all that they hold open.
+            // Before any assertion: leftover processes would run for a day and keep their files open.
             for process in &left {
                 let _ = rustix::process::kill_process(*process, rustix::process::Signal::KILL);
             }
@@ -140,7 +140,7 @@ fn processes_in(folder: &Path) -> Vec<rustix::process::Pid> {
     in_folder.filter_map(number).filter_map(rustix::process::Pid::from_raw).collect()
 }
 
-/// Should the server be killed, its end of the pipe is closed, and the first process inside ends all others.
+/// If the server is killed, its end of the pipe is closed, and the init process kills all others.
 #[test]
 fn run_is_killed_when_the_server_dies() {
     let isolation = detect_confinement().isolation;
@@ -161,7 +161,7 @@ fn run_is_killed_when_the_server_dies() {
         file_access: &file_access::allowed_access(&site.tree, &home, &program, &environment),
         isolation,
     };
-    // At once, so that sometimes the program has not started yet.
+    // Immediately, so that sometimes the program has not started yet.
     for _ in 0..10 {
         let mut running = RunningProgram::start(&order).unwrap();
         running.close_input();

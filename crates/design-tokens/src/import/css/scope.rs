@@ -1,27 +1,27 @@
-//! Where in a sheet something stands, by what is before its block.
+//! The scope of a block in a stylesheet, derived from its prelude.
 
 use crate::import::component::find_closing;
 use crate::import::tokenizer::{CssToken, SpannedToken};
 use crate::limits::MAX_NAME_BYTES;
 
-/// Where in a sheet something stands: where tokens have their usual values, in modes, or in neither.
+/// A scope in a stylesheet: base values, modes, or neither.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CssScope {
     pub(super) base: bool,
     pub(super) modes: Vec<CssMode>,
 }
 
-/// What may be a mode.
+/// A possible mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CssMode {
     pub(super) name: String,
-    /// Whether its name says so. A class may also belong to some part of a page.
+    /// Whether the name proves that it is a mode. A class may also belong to a part of a page.
     pub(super) is_certain: bool,
 }
 
-/// Modes that one list of selectors may name; the rest is left out.
+/// Maximum number of modes in a selector list; the rest is dropped.
 const MAX_MODES_PER_SELECTOR_LIST: usize = 64;
-/// Selectors in selectors that are followed.
+/// Maximum nesting of selectors.
 const MAX_SELECTOR_NESTING: usize = 8;
 
 impl CssScope {
@@ -29,7 +29,7 @@ impl CssScope {
         Self { base: true, modes: Vec::new() }
     }
 
-    /// What is longer than a name may be is no mode that anybody chose.
+    /// Names beyond the length limit are not modes.
     fn mode(name: &str, is_sure: bool) -> Self {
         let can_be = !name.is_empty() && name.len() <= MAX_NAME_BYTES;
         let mode = can_be.then(|| CssMode { name: name.to_owned(), is_certain: is_sure });
@@ -40,14 +40,14 @@ impl CssScope {
         Self::default()
     }
 
-    /// Where a block is that has this before it.
+    /// The scope of a block with this prelude.
     pub(super) fn from_prelude(head: &[SpannedToken], text: &str) -> Self {
         let Some((first, rest)) = head.split_first() else { return Self::none() };
         let CssToken::At(name) = &first.token else { return parse_selector_list(head, 0) };
         let is_not = |token: &SpannedToken| matches!(&token.token, CssToken::Ident(word) if word.eq_ignore_ascii_case("not"));
         match name.to_lowercase().as_str() {
             "theme" | "layer" => Self::base(),
-            // What holds where something is missing is not the usual value.
+            // Values for browsers without a feature are not base values.
             "supports" if !rest.iter().any(is_not) => Self::base(),
             "media" => {
                 let text = text[first.end..rest.last().map_or(first.end, |last| last.end)].to_lowercase();
@@ -62,7 +62,7 @@ impl CssScope {
         }
     }
 
-    /// The place inside another.
+    /// The scope inside another one.
     pub(super) fn nested_in(&self, outer: &Self) -> Self {
         let is_in = |mode: &CssMode, place: &Self| place.modes.iter().any(|known| known.name == mode.name);
         let mut modes: Vec<_> =
@@ -83,7 +83,7 @@ impl CssScope {
     }
 }
 
-/// A media query, without its spaces, that is no longer for screens: tokens are seen there anyway.
+/// Removes `screen` or `all` from a media query without spaces, because tokens apply to screens anyway.
 fn strip_media_type(query: &str) -> &str {
     let bare = query.strip_prefix("only").unwrap_or(query);
     ["screenand", "alland"].iter().find_map(|medium| bare.strip_prefix(medium)).unwrap_or(query)
@@ -96,7 +96,7 @@ pub(super) fn trim_whitespace(tokens: &[SpannedToken]) -> &[SpannedToken] {
     &tokens[start..end]
 }
 
-/// What stands between the commas that are in no bracket.
+/// Splits at commas outside brackets.
 pub(super) fn split_at_commas(tokens: &[SpannedToken]) -> Vec<&[SpannedToken]> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -116,7 +116,6 @@ pub(super) fn split_at_commas(tokens: &[SpannedToken]) -> Vec<&[SpannedToken]> {
     parts
 }
 
-/// The places that a list of selectors names.
 fn parse_selector_list(head: &[SpannedToken], depth: usize) -> CssScope {
     let mut all = CssScope::none();
     if depth < MAX_SELECTOR_NESTING {
@@ -127,13 +126,12 @@ fn parse_selector_list(head: &[SpannedToken], depth: usize) -> CssScope {
     all
 }
 
-/// The place that one selector names.
 fn parse_selector(tokens: &[SpannedToken], depth: usize) -> CssScope {
     let mut place = if tokens.is_empty() { CssScope::none() } else { CssScope::base() };
     let mut rest = tokens;
     while let Some((first, more)) = rest.split_first() {
         let (found, after) = match (&first.token, more) {
-            // What the block around it is for, which `within` adds.
+            // `&` stands for the surrounding block, which `nested_in` accounts for.
             (CssToken::Delim('&'), _) => (CssScope::base(), more),
             (CssToken::Ident(name), _) if ["html", "body"].contains(&name.as_str()) => {
                 (CssScope::base(), more)
@@ -155,7 +153,7 @@ fn parse_selector(tokens: &[SpannedToken], depth: usize) -> CssScope {
     place
 }
 
-/// What stands in a bracket, and what after it.
+/// The content of a bracket, and what follows it.
 fn split_bracket(tokens: &[SpannedToken]) -> (&[SpannedToken], &[SpannedToken]) {
     let end = find_closing(tokens, 0);
     (&tokens[..end], tokens.get(end + 1..).unwrap_or_default())
@@ -171,7 +169,7 @@ fn parse_pseudo_class<'a>(
         CssToken::Function(name) => {
             let (inner, after) = split_bracket(more);
             match name.as_str() {
-                "not" => (CssScope::base(), after), // It only says when another mode does not apply.
+                "not" => (CssScope::base(), after), // `:not()` only restricts when another mode applies.
                 "is" | "where" | "host" => (parse_selector_list(inner, depth + 1), after),
                 _ => (CssScope::none(), after),
             }

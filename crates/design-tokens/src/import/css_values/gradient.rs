@@ -1,4 +1,4 @@
-//! Gradients of CSS.
+//! CSS gradients.
 
 use super::{PropertyReader, is_comma, parse_color};
 use crate::color::round;
@@ -6,7 +6,7 @@ use crate::import::component::CssComponent;
 use crate::value::{GradientStop, TokenValue, ValueOrRef};
 
 impl PropertyReader<'_> {
-    /// A gradient. Its direction is lost: the format has none.
+    /// Reads a gradient. Its direction is lost, because the format has none.
     pub(super) fn gradient(&self, arguments: &[CssComponent]) -> Option<TokenValue> {
         let mut parts: Vec<_> = arguments.split(is_comma).collect();
         if parts.first().is_some_and(|part| is_direction(part)) {
@@ -34,7 +34,7 @@ impl PropertyReader<'_> {
     }
 }
 
-/// Whether a part of a gradient says where it goes.
+/// Whether a part of a gradient is its direction.
 pub(super) fn is_direction(part: &[CssComponent]) -> bool {
     match part {
         [CssComponent::Dimension(_, unit)] => ["deg", "turn", "rad", "grad"].contains(&unit.as_str()),
@@ -43,8 +43,8 @@ pub(super) fn is_direction(part: &[CssComponent]) -> bool {
     }
 }
 
-/// Where the stops of a gradient are, as CSS has it: the first at the beginning, the last at the end, none before the one
-/// before it, and those that do not say so evenly between their neighbours.
+/// Positions of gradient stops as in CSS: the first defaults to the start, the last to the end, none is
+/// before its predecessor, and missing ones are spread evenly between their neighbours.
 fn distribute_positions(positions: &[Option<f64>]) -> Vec<f64> {
     let last = positions.len().saturating_sub(1);
     let mut spread: Vec<f64> = Vec::with_capacity(positions.len());

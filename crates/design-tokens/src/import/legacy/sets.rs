@@ -1,4 +1,4 @@
-//! The sets and themes that Tokens Studio keeps in one file.
+//! Sets and themes in Tokens Studio files.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,11 @@ use crate::json::{Json, JsonMap};
 use crate::limits::{MAX_MODES, MAX_RESOLVED_NODES_ALL_MODES};
 use crate::resolver::{add_mode, merge_tokens};
 
-/// The sets of a file as one, and whether its themes are modes of it.
+/// Merges the sets of a file, and returns whether its themes became modes.
 ///
-/// Without a mode it has the first theme of every group. Every other theme is a mode, called as the theme, or as its group
-/// and the theme where there are several groups. If that were too much, all sets are put together without modes.
+/// The base values use the first theme of every group. Every other theme becomes a mode, named after the
+/// theme, or after its group and theme if there are several groups. If that exceeds a limit, all sets are
+/// merged without modes.
 pub(super) fn merge_sets(root: &JsonMap) -> Option<(JsonMap, bool)> {
     let sets = ordered_sets(root)?;
     let themes = root.get("$themes").and_then(Json::as_array).into_iter().flatten();
@@ -25,7 +26,7 @@ pub(super) fn merge_sets(root: &JsonMap) -> Option<(JsonMap, bool)> {
     Some((merged, false))
 }
 
-/// The sets in their order; those that it lacks come last.
+/// The sets in `tokenSetOrder`; unlisted ones are last.
 fn ordered_sets(root: &JsonMap) -> Option<Vec<(&str, &JsonMap)>> {
     let order = root.get("$metadata")?.as_object()?.get("tokenSetOrder")?.as_array()?;
     let mut seen = HashSet::new();
@@ -71,7 +72,7 @@ fn string_member<'a>(theme: &'a JsonMap, name: &str) -> Option<&'a str> {
     theme.get(name).and_then(Json::as_str)
 }
 
-/// The sets that any of some themes chooses.
+/// Merges the sets that any of these themes selects.
 fn merge_selected_sets(
     sets: &[(&str, &JsonMap)],
     themes: &[&JsonMap],

@@ -1,7 +1,7 @@
 use crate::import::json;
 use crate::{TokenFinding, TokenKind, resolve};
 
-/// Imports a file and gives `path type value` for each token, and then what was told of the file and what is wrong with it.
+/// Imports a file. Returns `path type value` for each token, followed by the findings.
 fn check_import(file: &str, expected: &[&str]) {
     let imported = json(file).unwrap();
     let resolved = resolve(&imported.document, None);
@@ -9,9 +9,9 @@ fn check_import(file: &str, expected: &[&str]) {
         .tokens()
         .iter()
         .map(|token| format!("{} {} {}", token.path, token.kind.map_or("?", TokenKind::as_str), token.value));
-    // That a value has another form now is told whatever file it came from.
+    // Findings about converted values do not depend on the origin of the file.
     let is_told = |finding: &&TokenFinding| {
-        (finding.path.is_empty() || finding.is_error()) && !finding.message.contains("in an old form")
+        (finding.path.is_empty() || finding.is_error()) && !finding.message.contains("in a legacy format")
     };
     let told = imported.findings.iter().filter(is_told).map(ToString::to_string);
     let found: Vec<_> = tokens.chain(told).collect();
@@ -19,7 +19,7 @@ fn check_import(file: &str, expected: &[&str]) {
     for (found, expected) in found.iter().zip(expected) {
         assert!(found.contains(expected), "{file}\n{found}\n{expected}");
     }
-    // What was renewed is not renewed a second time.
+    // Converted documents are not converted again.
     let again = json(&imported.document.to_string()).unwrap();
     assert_eq!(again.document, imported.document, "{file}");
     assert!(!again.findings.iter().any(|finding| finding.path.is_empty()), "{:?}", again.findings);
@@ -30,7 +30,7 @@ fn members_without_dollar_are_renamed() {
     let renewed = "1 tokens had `value`";
     for (file, expected) in [
         (r##"{"a":{"value":"#111111","type":"color"}}"##, vec!["a color", renewed]),
-        // A measure is an object with a `value`, and so is a token of that name.
+        // A dimension is an object with a `value`, and so is a group with a token of that name.
         (
             r#"{"a":{"value":{"value":5,"unit":"ms"},"type":"duration"}}"#,
             vec![r#"a duration {"value":5,"unit":"ms"}"#, renewed],
@@ -41,9 +41,9 @@ fn members_without_dollar_are_renamed() {
         ),
         (
             r#"{"a":{"type":"duration","value":{"$value":"5ms","$type":"duration"}}}"#,
-            vec!["a.value duration", "error: a.type: a group holds objects"],
+            vec!["a.value duration", "error: a.type: the members of a group must be objects"],
         ),
-        // Old references end with the name of the member.
+        // Legacy references end with `.value`.
         (
             r#"{"a":{"value":"1px","type":"dimension"},"b":{"value":"{a.value}"}}"#,
             vec!["a dimension", r#"b dimension {"value":1,"unit":"px"}"#, "2 tokens had `value`"],
@@ -69,9 +69,9 @@ fn types_of_other_tools_are_converted() {
         ("opacity", r#""4%""#, "a number 0.04"),
     ] {
         let file = format!(r#"{{"a":{{"$type":"{kind}","$value":{value}}}}}"#);
-        check_import(&file, &[expected, "1 types were those of another tool"]);
+        check_import(&file, &[expected, "1 types were specific to another tool"]);
     }
-    check_import(r#"{"a":{"$type":"other","$value":"x"}}"#, &["a ? \"x\"", "there is no type `other`"]);
+    check_import(r#"{"a":{"$type":"other","$value":"x"}}"#, &["a ? \"x\"", "unknown type `other`"]);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn css_values_are_converted() {
         ("fontWeight", "SemiBold", "a fontWeight \"semi-bold\""),
     ] {
         let file = format!(r#"{{"a":{{"$type":"{kind}","$value":"{value}"}}}}"#);
-        check_import(&file, &[expected, "1 values were written as CSS or by other names"]);
+        check_import(&file, &[expected, "1 values were written as CSS or with other names"]);
     }
     for (kind, value, expected) in [
         ("color", "linear-gradient(red, blue)", vec!["a color", "error: a: "]),
@@ -110,7 +110,7 @@ fn untyped_legacy_tokens_get_inferred_types() {
         let file = format!(r#"{{"{name}":{{"value":{value}}}}}"#);
         check_import(&file, &[expected, "1 tokens had `value`", "1 tokens had no type"]);
     }
-    // A word could be a colour or a weight, and 2025.10 itself guesses nothing.
+    // A word could be a colour or a weight, and 2025.10 does not guess either.
     check_import(
         r#"{"a":{"value":"black"}}"#,
         &["a ? \"black\"", "1 tokens had", "error: a: the token has no type"],
@@ -122,15 +122,15 @@ fn untyped_legacy_tokens_get_inferred_types() {
 fn build_output_is_moved_to_extensions() {
     let file = r##"{"a":{"$value":"#00aaff","$type":"color","filePath":"a.json","name":"a","path":["a"],
         "original":{"$value":"{b}"}}}"##;
-    check_import(file, &["a color", "1 tokens carried what a build adds"]);
+    check_import(file, &["a color", "1 tokens contained build output"]);
     let document = json(file).unwrap().document;
     let origin = document.get("a.$extensions.origin").unwrap();
     let names: Vec<_> = origin.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["filePath", "name", "path", "original"]);
-    // Without these signs it is a token in a token, which only its author can mend.
+    // Without these hints it is a token inside a token, which only its author can fix.
     check_import(
         r##"{"a":{"$value":"#00aaff","$type":"color","name":{"$value":1,"$type":"number"}}}"##,
-        &["a color", "a token cannot contain others"],
+        &["a color", "a token cannot contain other tokens"],
     );
 }
 
@@ -148,10 +148,10 @@ fn tokens_studio_typography_is_completed() {
     let text = document.get("a").unwrap().get("$value").unwrap().as_object().unwrap();
     assert_eq!(text.get("lineHeight").unwrap().to_string(), "1.5");
     assert_eq!(text.get("letterSpacing").unwrap().to_string(), r#"{"value":0,"unit":"px"}"#);
-    // A file of the format has to say it all.
+    // A DTCG file must be complete.
     let partial = r#"{"a":{"$type":"typography","$value":{"fontFamily":"x","fontSize":{"value":1,"unit":"px"},
         "fontWeight":400,"lineHeight":1}}}"#;
-    check_import(partial, &["a typography", "the typography lacks letterSpacing"]);
+    check_import(partial, &["a typography", "the typography is missing letterSpacing"]);
 }
 
 #[test]
@@ -175,11 +175,11 @@ fn sets_and_themes_are_merged_into_one_document() {
     ]
     .join(",");
     for (text, mode, expected) in [
-        // Themes of one group are alternatives, those of several go together.
+        // Themes of one group are alternatives; themes of different groups are combined.
         (file(all, &groups), None, "a=1 b=9"),
         (file(all, &groups), Some("mode-dark"), "a=2 b=9"),
         (file(all, &groups), Some("size-small"), "a=1 b=8"),
-        // Sets that the order lacks come last, and one that it repeats counts once.
+        // Unlisted sets are last, and a repeated one counts once.
         (file(r#"["dark"]"#, ""), None, "a=1 b=8"),
         (file(r#"["core","dark","core"]"#, ""), None, "a=2 b=8"),
     ] {
@@ -189,7 +189,7 @@ fn sets_and_themes_are_merged_into_one_document() {
             resolved.tokens().iter().map(|token| format!("{}={}", token.path, token.value)).collect();
         assert_eq!(found.join(" "), expected, "{text}");
     }
-    // More themes than there may be modes: all sets together, and no word of modes.
+    // More themes than allowed modes: all sets are merged without modes.
     let many: Vec<_> = (0..40).map(|at| theme(&format!("t{at}"), "mode", "core")).collect();
     let imported = json(&file(all, &many.join(","))).unwrap();
     assert_eq!(imported.document.modes(), Vec::<String>::new());
@@ -202,8 +202,8 @@ fn weight_names_and_font_lists_are_converted() {
         r#"{"a":{"value":"Inter","type":"fontFamily"},"b":{"value":["{a.value}","serif"],"type":"fontFamily"}}"#,
         &["a fontFamily", r#"b fontFamily ["Inter","serif"]"#, "2 tokens had `value`"],
     );
-    check_import(r##"{"a":{"$type":"color-é","$value":"#00aaff"}}"##, &["a ?", "there is no type `color-é`"]);
-    // A file of another tool may carry much.
+    check_import(r##"{"a":{"$type":"color-é","$value":"#00aaff"}}"##, &["a ?", "unknown type `color-é`"]);
+    // Files of other tools may contain arbitrary members.
     let more: Vec<_> = (0..20_000).map(|at| format!(r#""x{at}":1"#)).collect();
     let start = std::time::Instant::now();
     let file = format!(r#"{{"a":{{"value":1,"type":"number",{}}}}}"#, more.join(","));
@@ -224,19 +224,19 @@ fn lengths_without_a_unit_are_pixels() {
         ("dimension", "16", px(16)),
     ] {
         let file = format!(r#"{{"a":{{"value":{value},"type":"{kind}"}}}}"#);
-        let renamed = (kind != "dimension").then_some("1 types were those of another tool");
+        let renamed = (kind != "dimension").then_some("1 types were specific to another tool");
         let told = std::iter::once("1 tokens had `value`").chain(renamed).chain([unitless]);
         check_import(&file, &std::iter::once(expected.as_str()).chain(told).collect::<Vec<_>>());
     }
     check_import(
         r#"{"a":{"$value":"8","$type":"spacing"}}"#,
-        &[&px(8), "1 types were those of another tool", unitless],
+        &[&px(8), "1 types were specific to another tool", unitless],
     );
-    // The format itself wants a unit, and a part of something else is no length.
+    // The format itself requires a unit, and a percentage is not a length.
     check_import(r#"{"a":{"$value":"8","$type":"dimension"}}"#, &["a dimension \"8\"", "error: a: "]);
     check_import(
         r#"{"a":{"value":"-2%","type":"letterSpacing"}}"#,
-        &["a dimension \"-2%\"", "1 tokens had `value`", "1 types were those", "error: a: "],
+        &["a dimension \"-2%\"", "1 tokens had `value`", "1 types were specific", "error: a: "],
     );
 }
 
@@ -272,6 +272,6 @@ fn ignored_modify_is_reported() {
     let told =
         |file: &str| -> Vec<_> { json(file).unwrap().findings.into_iter().map(|one| one.message).collect() };
     let modified = told(&file(r#""modify":{"type":"lighten","value":"0.1","space":"lch"}"#));
-    assert!(modified.iter().any(|one| one.starts_with("1 tokens are changed by `modify`")), "{modified:?}");
+    assert!(modified.iter().any(|one| one.starts_with("1 tokens have a `modify`")), "{modified:?}");
     assert!(!told(&file("")).iter().any(|one| one.contains("modify")));
 }

@@ -1,4 +1,4 @@
-//! Types and values of other tools in the words of the format.
+//! Conversion of types and values of other tools.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use crate::json::{Json, JsonMap};
 use crate::kind::TokenKind;
 use crate::value::{FONT_WEIGHTS, TokenValue};
 
-/// Types that other tools have, and what they are here.
+/// Types of other tools, and their equivalents.
 const LEGACY_TYPES: [(&str, &str); 20] = [
     ("borderRadius", "dimension"),
     ("borderWidth", "dimension"),
@@ -30,11 +30,11 @@ const LEGACY_TYPES: [(&str, &str); 20] = [
     ("time", "duration"),
     ("zIndex", "number"),
 ];
-/// What a typography of Tokens Studio may have besides.
+/// Additional typography members in Tokens Studio files.
 const EXTRA_TYPOGRAPHY_MEMBERS: [&str; 4] =
     ["paragraphIndent", "paragraphSpacing", "textCase", "textDecoration"];
 
-/// What a type of another tool is here. Many write `font-weight` for `fontWeight`.
+/// Converts a type of another tool. Many write `font-weight` for `fontWeight`.
 pub(super) fn convert_type_name(kind: &str) -> Option<&'static str> {
     let mut name = String::new();
     for (at, word) in kind.split('-').enumerate() {
@@ -46,8 +46,7 @@ pub(super) fn convert_type_name(kind: &str) -> Option<&'static str> {
     known.or_else(|| TokenKind::from_str(&name).ok().map(TokenKind::as_str)).filter(|new| *new != kind)
 }
 
-/// Gives a number of another tool that has a unit the type or the value that it has here: a line height in pixels is a
-/// length, one in percent a part of one.
+/// Converts a number with a unit: a line height in pixels becomes a dimension, one in percent a plain number.
 pub(super) fn convert_number_with_unit(token: &mut JsonMap) {
     let Some(text) = token.get("$value").and_then(Json::as_str).map(str::trim) else { return };
     if text.ends_with("px") || text.ends_with("rem") {
@@ -62,7 +61,7 @@ fn parse_percent(text: &str) -> Option<f64> {
     percent.is_finite().then(|| crate::color::round(percent / 100.0, 4))
 }
 
-/// Brings the shadow of a Tokens Studio file up to date.
+/// Converts a shadow of a Tokens Studio file.
 pub(super) fn convert_shadow(value: &mut Json) {
     match value {
         Json::Array(items) => items.iter_mut().for_each(convert_shadow),
@@ -83,7 +82,7 @@ pub(super) fn convert_shadow(value: &mut Json) {
     }
 }
 
-/// Gives lengths that are plain numbers the unit that other tools mean: px. Says whether there were any.
+/// Adds the unit px to bare numbers, as other tools mean it. Returns whether there were any.
 pub(super) fn add_pixel_units(map: &mut JsonMap, names: &[&str]) -> bool {
     let mut is_renewed = false;
     for name in names {
@@ -95,7 +94,7 @@ pub(super) fn add_pixel_units(map: &mut JsonMap, names: &[&str]) -> bool {
     is_renewed
 }
 
-/// A length without a unit. No percent of anything is nothing.
+/// A length without a unit. Zero percent counts as zero.
 fn parse_unitless_length(value: &Json) -> Option<f64> {
     let text = value.as_str().map(str::trim);
     let written =
@@ -103,13 +102,13 @@ fn parse_unitless_length(value: &Json) -> Option<f64> {
     value.as_f64().or(written).filter(|pixels: &f64| pixels.is_finite())
 }
 
-/// Whether a typography says more than the format has words for, as Tokens Studio has it.
+/// Whether a typography value contains members that only Tokens Studio supports.
 pub(super) fn has_extra_members(text: &JsonMap) -> bool {
     EXTRA_TYPOGRAPHY_MEMBERS.iter().any(|name| text.contains(name))
 }
 
-/// Brings the typography of a Tokens Studio file up to date: it need not say how letters are spaced, and may say more than
-/// the format has words for. Returns that.
+/// Converts the typography of a Tokens Studio file, where letter spacing is optional. Removes and returns the
+/// members that the format does not support.
 pub(super) fn convert_typography(value: &mut JsonMap) -> Vec<(&'static str, Json)> {
     if !value.contains("letterSpacing") {
         value.set("letterSpacing", "0px");
@@ -125,7 +124,7 @@ pub(super) fn convert_typography(value: &mut JsonMap) -> Vec<(&'static str, Json
     EXTRA_TYPOGRAPHY_MEMBERS.into_iter().filter_map(|name| Some((name, value.remove(name)?))).collect()
 }
 
-/// What a text is in the format, where the format has no such text: CSS, or a weight as designers write it.
+/// Converts a string that the format does not allow: CSS, or a font weight as designers write it.
 pub(super) fn convert_text_value(kind: TokenKind, value: &Json) -> Option<Json> {
     let text = value.as_str()?;
     if kind == TokenKind::FontWeight {
@@ -144,14 +143,14 @@ pub(super) fn convert_text_value(kind: TokenKind, value: &Json) -> Option<Json> 
     parse_css_value(text, name).filter(|found| found.kind() == kind).map(|found| found.to_json())
 }
 
-/// `Semi Bold` and `SemiBold` are `semi-bold`.
+/// `Semi Bold` and `SemiBold` become `semi-bold`.
 fn convert_weight_name(text: &str) -> Option<&'static str> {
     let plain = |name: &str| name.replace([' ', '-'], "").to_lowercase();
     let known = FONT_WEIGHTS.into_iter().map(|(name, _)| name).find(|name| plain(name) == plain(text));
     known.filter(|name| *name != text)
 }
 
-/// The value, with its type, that an untyped token has by its shape and path. A single word could be anything.
+/// Infers type and value of an untyped token from its shape and path. A single word is too ambiguous.
 pub(super) fn infer_value(path: &str, value: &Json) -> Option<TokenValue> {
     let text = match value {
         Json::String(text) if text.chars().all(char::is_alphabetic) && text != "transparent" => return None,

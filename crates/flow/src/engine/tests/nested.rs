@@ -1,9 +1,9 @@
-//! Conversations within conversations.
+//! Tests for nested conversations.
 
 use super::*;
 use crate::{InvalidAnswer, simulate};
 
-/// An address; asked for wherever one is needed.
+/// Asks for an address.
 struct AddressConversation {
     looked_up: AtomicU32,
 }
@@ -25,7 +25,7 @@ impl Conversation for AddressConversation {
     }
 }
 
-/// Wraps an address, so that there are two levels.
+/// Nests an address, for a second level.
 struct PersonConversation(AddressConversation);
 
 impl Conversation for PersonConversation {
@@ -39,7 +39,7 @@ impl Conversation for PersonConversation {
     }
 }
 
-/// Wraps that, and in a loop.
+/// Nests that in a loop, for a third level.
 struct PartyConversation(PersonConversation);
 
 impl Conversation for PartyConversation {
@@ -104,7 +104,7 @@ fn nested_arguments_use_the_prefixed_names() {
     all["more"] = json!(false);
     all["name"] = json!("Tea");
     assert_eq!(simulate_to_text(all.clone(), &[]), r#"done ["Ada (Main 3, 10 Oslo)","Tea"]"#);
-    // Neither the bare name nor the name of another level answers.
+    // Neither the unprefixed name nor the name of another level answers a question.
     assert_eq!(
         simulate_to_text(json!({ "name": "Ada", "home.city": "Oslo", "city": "Oslo" }), &[]),
         "ask host.name"

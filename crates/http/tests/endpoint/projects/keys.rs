@@ -106,7 +106,7 @@ fn read_key_cannot_change_projects() {
         let told = caller.post_mcp("tools/call", json!({ "name": tool, "arguments": arguments })).json();
         let text = told["result"]["content"][0]["text"].as_str().unwrap();
         assert!(
-            told["result"]["isError"] == true && text.contains("needs the scope `write`"),
+            told["result"]["isError"] == true && text.contains("requires the scope `write`"),
             "{tool}: {told}"
         );
     }

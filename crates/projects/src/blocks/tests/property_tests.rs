@@ -1,4 +1,4 @@
-//! Whatever is done, in whatever order.
+//! Invariants that hold after any sequence of operations.
 
 use proptest::prelude::*;
 use proptest::sample::Index;

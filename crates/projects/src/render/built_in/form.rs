@@ -4,7 +4,7 @@ use super::{BlockProps, BlockRenderer};
 use crate::blocks::BlockNode;
 
 pub(super) fn form(writer: &mut BlockRenderer<'_>, node: &BlockNode, props: &BlockProps<'_>) {
-    // Without an address of its own it goes nowhere but to the page.
+    // No `action`: a form only posts to its own page.
     writer.html.open("form", &[("class", "b-form"), ("method", "post")]);
     if let Some(title) = props.text("title") {
         writer.html.text_element("p", &[("class", "b-form-title")], title);

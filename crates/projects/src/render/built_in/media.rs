@@ -1,9 +1,9 @@
-//! Images, videos, and what comes from elsewhere.
+//! Images, videos and embeds.
 
 use super::{BlockProps, BlockRenderer, wrap_in_link};
 use crate::links;
 
-/// An image, if it may be shown.
+/// Renders an image, if its source is allowed.
 pub(super) fn picture(
     writer: &mut BlockRenderer<'_>,
     address: Option<&str>,

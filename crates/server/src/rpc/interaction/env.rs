@@ -58,7 +58,7 @@ impl Env for InteractionEnv<'_> {
 
     fn progress(&self, progress: &Progress) {
         if let Some(RunningConversations { call, latest, .. }) = &self.running {
-            call.notifier.progress(progress.current, progress.total, &progress.message);
+            call.progress(progress);
             *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress.clone());
         }
     }
@@ -90,7 +90,8 @@ impl SessionEnv for InteractionEnv<'_> {
     }
 }
 
-/// Logs why a conversation failed: its session keeps only the text of the failure, and the request itself succeeds.
+/// Logs why a conversation failed: its session keeps only the text of the failure, and the request itself
+/// succeeds.
 struct LogFailures(Box<dyn DynConversation>);
 
 impl DynConversation for LogFailures {

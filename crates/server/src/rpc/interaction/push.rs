@@ -1,5 +1,6 @@
-//! What the server says without being asked (contract row 17). Nobody waits for it to be acknowledged: everything that is
-//! pushed also stands in the answer, so that nothing is missing where nothing can be pushed.
+//! Messages that the server pushes (contract row 17). It does not wait for an acknowledgement:
+//! everything that is pushed also stands in the answer, so that nothing is missing where nothing can be
+//! pushed.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -22,8 +23,8 @@ pub(super) fn can_push(ctx: &RequestContext) -> bool {
     has_stream && !stateless && ctx.connection.outbox().has_listener()
 }
 
-/// Does `work`. What it says about its progress is pushed whenever it has to wait; what it says in the step that ends it
-/// stands in the answer.
+/// Does `work`. What it says about its progress is pushed whenever it has to wait; what it says in the step
+/// that ends it stands in the answer.
 pub(super) async fn push_progress_while<T>(
     ctx: &RequestContext,
     session: Option<&str>,

@@ -120,7 +120,8 @@ pub(super) fn summary(session: &Session) -> Option<String> {
     }
 }
 
-/// Where a session stands after something was done with it. `prompt_name`: what the open prompt is called there.
+/// Where a session stands after something was done with it. `prompt_name`: what the open prompt is called
+/// there.
 pub(super) fn render_snapshot(snapshot: &SessionSnapshot, prompt_name: &str) -> Map<String, Value> {
     let SessionSnapshot { id, session, token, expires_at: ends } = snapshot;
     let mut shown = Map::from_iter([

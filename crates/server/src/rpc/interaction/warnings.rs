@@ -29,7 +29,7 @@ pub(crate) struct TimeoutWarnings {
 #[derive(Default)]
 struct PendingWarnings {
     sessions: HashMap<String, PendingWarning>,
-    /// Somebody sees to them, and looks at them at this time at the latest.
+    /// A task watches them and wakes at this time at the latest.
     next_wakeup: Option<Timestamp>,
 }
 
@@ -66,12 +66,12 @@ impl TimeoutWarnings {
                 Arc::clone(&self.rescheduled),
             ))),
             Some(time) if at < time => self.rescheduled.notify_waiters(),
-            // Whoever looks too early looks again: most sessions go on long before that.
+            // A task that wakes too early waits again: most sessions continue long before that.
             Some(_) => {}
         }
     }
 
-    /// The time of the next warning. `None`: there is none to come, and nobody waits for one from here on.
+    /// The time of the next warning. `None`: there is none, and the task ends.
     fn next_due(&self) -> Option<Timestamp> {
         let mut due = self.lock();
         due.next_wakeup = due.sessions.values().map(|due| due.warn_at).min();
@@ -88,7 +88,7 @@ impl TimeoutWarnings {
     }
 }
 
-/// Warns until there is nothing left to warn of, or nobody.
+/// Sends warnings until no session or no client is left.
 async fn run_warnings(connection: Weak<ConnectionState>, changed: Arc<Notify>) {
     let Some(ending) = connection.upgrade().map(|connection| connection.closing().clone()) else { return };
     loop {

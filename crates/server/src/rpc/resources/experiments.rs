@@ -1,4 +1,5 @@
-//! Experiments as resources: the folder of one gives an overview, and every file in it can be read, without secrets.
+//! Experiments as resources: the folder of one gives an overview, and every file in it can be read, without
+//! secrets.
 //!
 //! A URI names the path from an allowed root, whatever folder a tool was asked about.
 
@@ -19,7 +20,7 @@ use crate::tools::LocatedProjects;
 pub(crate) const URI_PREFIX: &str = "fluxloop://experiments/";
 pub(crate) const URI_TEMPLATE: &str = "fluxloop://experiments/{+path}";
 
-/// The tool whose experiments are resources: whoever may not ask it may not read them either.
+/// The tool whose experiments are resources: a caller without access to it may not read them either.
 pub(crate) const REQUIRED_TOOL: &str = "fetch_experiment_context";
 
 /// Where a file or folder at this path can be read.

@@ -82,7 +82,8 @@ pub(crate) fn is_affected_by(uri: &str, changed_project: &str, changed: &Project
     }
 }
 
-/// The resources that are always there. The CODEFLUSS document lists the template among them (contract row 15).
+/// The resources that are always there. The CODEFLUSS document lists the template among them (contract row
+/// 15).
 pub(crate) fn static_resources(ctx: &RequestContext) -> Vec<ResourceDescriptor> {
     if !is_served(ctx) {
         return Vec::new();
@@ -282,7 +283,7 @@ pub(crate) async fn suggest_values(
         _ => return Ok(Vec::new()),
     };
     match suggested {
-        // Whoever types an id that is not there is told so when they use it.
+        // An unknown id is reported when it is used.
         Err(failure) if failure.is_not_found() => Ok(Vec::new()),
         suggested => suggested,
     }

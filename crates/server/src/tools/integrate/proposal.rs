@@ -1,4 +1,4 @@
-//! The plan as it is shown to the user, who decides by it.
+//! The plan as it is shown to the user for approval.
 
 use codebase::plan::{EditPlan, FileChange};
 use serde::{Deserialize, Serialize};
@@ -6,57 +6,57 @@ use serde::{Deserialize, Serialize};
 use crate::ToolContext;
 use crate::tools::support::plan_view::visible_plan;
 
-/// What came of making a plan.
+/// The result of building a plan.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Proposal {
     Ready(Box<ReadyPlan>),
-    /// Nothing right can be done, and why.
+    /// Why no correct plan is possible.
     Refused(String),
 }
 
-/// A plan, and what the choice came to.
+/// A plan with its resolved variant and target.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ReadyPlan {
     pub(super) plan: EditPlan,
     pub(super) variant: String,
     /// What FluxLoop will run.
     pub(super) target: String,
-    /// The folder of the repository.
+    /// The repository folder.
     pub(super) root: String,
 }
 
-/// The most lines of all diffs together that are shown, and the least of one.
+/// Limit for the lines of all shown diffs together, and the minimum for each file.
 const MAX_DIFF_LINES: usize = 240;
 const MIN_FILE_DIFF_LINES: usize = 24;
-/// The most characters of a line.
 const MAX_LINE_CHARS: usize = 240;
 
 impl ReadyPlan {
-    /// Everything that somebody has to know before they agree: what it does, the diff, what to look at.
+    /// Everything the user needs to decide: what the plan does, the diff, prerequisites, warnings and checks.
     pub(super) fn confirmation_message(&self, call: &ToolContext) -> String {
         let plan = &visible_plan(call, &self.plan).plan;
         let section = |title: &str, lines: &[String]| -> String {
             lines.iter().map(|line| [title, ": ", &sanitize_for_terminal(line), "\n"].concat()).collect()
         };
         let text = format!(
-            "{}\n\n{}\n{}{}{}",
+            "{}\n\n{}\n{}{}{}{}",
             sanitize_for_terminal(&plan.summary),
             render_diffs(&plan.files),
             section("needed", &plan.prerequisites),
+            section("note", &plan.notes),
             section("warning", &plan.warnings),
             section("check", &plan.post_checks),
         );
         text.trim_end().to_owned()
     }
 
-    /// All diffs, whole.
+    /// All diffs, unabridged.
     pub(super) fn diff(&self, call: &ToolContext) -> String {
         visible_plan(call, &self.plan).plan.files.iter().map(|file| file.diff.as_str()).collect()
     }
 }
 
-/// The diffs; of long ones the beginning, and how much is missing.
+/// The diffs. Of a long one, only the beginning and the number of lines left out.
 fn render_diffs(files: &[FileChange]) -> String {
     let all: usize = files.iter().map(|file| file.diff.lines().count()).sum();
     let most = if all <= MAX_DIFF_LINES {
@@ -70,14 +70,17 @@ fn render_diffs(files: &[FileChange]) -> String {
         match lines.saturating_sub(most) {
             0 => text,
             more => {
-                format!("{text}… {more} more lines of {} are not shown\n", sanitize_for_terminal(&file.path))
+                format!(
+                    "{text}… {more} of {lines} lines of {} not shown\n",
+                    sanitize_for_terminal(&file.path)
+                )
             }
         }
     };
     files.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// A line that fits on a screen.
+/// Shortens a line to fit on a screen, and makes it safe to print.
 fn truncate_line(line: &str) -> String {
     let line = line.trim_end_matches('\r');
     match line.char_indices().nth(MAX_LINE_CHARS) {
@@ -86,7 +89,8 @@ fn truncate_line(line: &str) -> String {
     }
 }
 
-/// What somebody's file says on somebody's screen: nothing in it commands a terminal or hides from the eye.
+/// Makes repository text safe to show: it can neither control the terminal nor hide characters from the
+/// reader.
 pub(in crate::tools) fn sanitize_for_terminal(text: &str) -> String {
     codebase::replace_invisible_chars(text, |c| if c == '\t' { "\t" } else { "\u{fffd}" }.to_owned())
 }
@@ -105,8 +109,8 @@ mod tests {
         for (lines, shown_lines, note) in [
             (vec![10, 20], 31, ""),
             (vec![240], 240, ""),
-            (vec![241], 241, "… 1 more lines of 0.py are not shown"),
-            (vec![300, 5], 127, "… 180 more lines of 0.py are not shown"),
+            (vec![241], 241, "… 1 of 241 lines of 0.py not shown"),
+            (vec![300, 5], 127, "… 180 of 300 lines of 0.py not shown"),
         ] {
             let files: Vec<_> =
                 lines.iter().enumerate().map(|(n, lines)| file_change(&format!("{n}.py"), *lines)).collect();

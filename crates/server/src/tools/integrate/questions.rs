@@ -1,4 +1,4 @@
-//! The questions before the plan. One that has a single possible answer is not asked.
+//! The questions asked before the plan is built. A question with a single possible answer is skipped.
 
 use flow::{Flow, Halt, InvalidAnswer, choice, text};
 use fluxloop::IntegrationOptions;
@@ -7,20 +7,20 @@ use super::Args;
 use super::survey::{AgentOption, IntegrationCandidate, IntegrationSurvey, UnknownRequestField};
 use crate::tools::support::integration::{VariantChoice, release_line};
 
-/// What is to be integrated, and how.
+/// What to integrate, and how.
 pub(super) struct IntegrationChoice {
     pub(super) framework: String,
     pub(super) options: IntegrationOptions,
-    /// The user wrote the agent down, and may be asked to write it again.
+    /// The user typed the agent, so it can be asked for again if it cannot be run.
     pub(super) is_agent_typed: bool,
 }
 
-/// What the analysis takes by itself.
+/// Option that leaves the choice to the analysis.
 const AUTO: &str = "auto";
-/// What is none of the options.
+/// Option for an agent that is not listed.
 const OTHER_AGENT: &str = "another";
 
-/// Asks what is open.
+/// Asks for everything that the arguments leave open.
 pub(super) async fn ask_choice(
     f: &mut Flow<'_>,
     survey: &IntegrationSurvey,
@@ -71,9 +71,9 @@ async fn ask_package(f: &mut Flow<'_>, survey: &IntegrationSurvey) -> Result<Str
     }
     let more = match survey.unseen {
         0 => String::new(),
-        more => format!(" {more} more packages were not looked at; `package` names any of them."),
+        more => format!(" Packages not analysed: {more}; pass `package` to choose one of them."),
     };
-    let question = format!("Which package is FluxLoop for?{more}");
+    let question = format!("Which package should FluxLoop be integrated into?{more}");
     let chosen = f.ask("package", choice(question, options).default(surest)).await?;
     Ok(package_of(&chosen))
 }
@@ -82,12 +82,12 @@ async fn ask_framework<'s>(
     f: &mut Flow<'_>,
     fits: &[&'s IntegrationCandidate],
 ) -> Result<&'s IntegrationCandidate, Halt> {
-    let first = fits.first().copied().ok_or_else(|| Halt::refuse("there is no such package"))?;
+    let first = fits.first().copied().ok_or_else(|| Halt::refuse("unknown package"))?;
     if fits.len() == 1 {
         return Ok(first);
     }
     let options = fits.iter().map(|fit| (fit.framework.clone(), describe_candidate(fit)));
-    let question = choice("By which framework shall FluxLoop run it?", options);
+    let question = choice("Which framework should the integration use?", options);
     let chosen = f.ask("framework", question.default(first.framework.clone())).await?;
     Ok(fits.iter().find(|fit| fit.framework == chosen).copied().unwrap_or(first))
 }
@@ -107,7 +107,8 @@ async fn ask_variant(
         "bridge" => VariantChoice::Bridge,
         _ => VariantChoice::Auto,
     };
-    // What cannot be had by itself has to be asked for, even by those who leave the choice to us.
+    // Without a reason the default variant is impossible: the feasible one must be requested explicitly, even
+    // for a caller that passed `auto`.
     let Some(why) = &fit.why_variant else { return Ok(wish(&fit.variant)) };
     if let Some(given) = args.variant {
         return Ok(given);
@@ -116,20 +117,21 @@ async fn ask_variant(
         return Ok(VariantChoice::Auto);
     }
     let sdk = if fit.is_python() {
-        "sdk: decorators on the functions of the agent"
+        "sdk: decorators on the agent's functions"
     } else {
-        "sdk: middleware of @fluxloop/sdk, which is not on the public npm registry"
+        "sdk: middleware from @fluxloop/sdk, which is not on the public npm registry"
     };
     let options = [
         (AUTO, format!("auto: {}, because {why}", fit.variant)),
         ("sdk", sdk.to_owned()),
-        ("bridge", "bridge: no code of the program is touched; FluxLoop calls it from outside".to_owned()),
+        ("bridge", "bridge: the program stays unchanged; FluxLoop calls it from outside".to_owned()),
     ];
-    let chosen = f.ask("variant", choice("How shall FluxLoop come in?", options).default(AUTO)).await?;
+    let chosen =
+        f.ask("variant", choice("How should FluxLoop be integrated?", options).default(AUTO)).await?;
     Ok(wish(&chosen))
 }
 
-/// The agent, if it is not the one that the analysis takes by itself; and whether somebody typed it.
+/// The agent, `None` for the one that analysis picks; and whether the user typed it.
 async fn ask_agent(f: &mut Flow<'_>, fit: &IntegrationCandidate) -> Result<(Option<String>, bool), Halt> {
     let option = |agent: &AgentOption| (agent.shown.clone(), agent.label.clone());
     let mut options: Vec<(String, String)> = fit.agents.iter().map(option).collect();
@@ -142,12 +144,12 @@ async fn ask_agent(f: &mut Flow<'_>, fit: &IntegrationCandidate) -> Result<(Opti
         options.insert(0, (AUTO.to_owned(), format!("{} (found by analysis)", fit.target)));
     }
     if let [(only, _)] = options.as_slice() {
-        // A route that needs a field has to be named; anything else the recipe finds again by itself.
+        // A route with an unknown request field must be named; the recipe finds any other agent by itself.
         let is_unclear = fit.agents.iter().any(|agent| agent.field.is_some());
         return Ok((is_unclear.then(|| value_of(only)), false));
     }
     options.push((OTHER_AGENT.to_owned(), "another function or route".to_owned()));
-    let question = choice("What shall FluxLoop run?", options).default(usual.as_deref().unwrap_or(AUTO));
+    let question = choice("What should FluxLoop run?", options).default(usual.as_deref().unwrap_or(AUTO));
     let chosen = f.ask("agent", question).await?;
     match chosen.as_str() {
         AUTO => Ok((None, false)),
@@ -156,9 +158,9 @@ async fn ask_agent(f: &mut Flow<'_>, fit: &IntegrationCandidate) -> Result<(Opti
     }
 }
 
-/// Asks for a function or a route by its name; again, if the last one could not be run.
+/// Asks for a function or route by name. `problem` says why the previous answer could not be run.
 pub(super) async fn ask_agent_name(f: &mut Flow<'_>, problem: Option<&str>) -> Result<String, Halt> {
-    const QUESTION: &str = "Which function or route is it?";
+    const QUESTION: &str = "Which function or route should FluxLoop run?";
     let problem = problem.map(|problem| format!("{problem}.\n")).unwrap_or_default();
     let question = text(QUESTION).length(3..=300).placeholder("path/to/file.py:function, or POST /chat");
     let accept =
@@ -166,7 +168,7 @@ pub(super) async fn ask_agent_name(f: &mut Flow<'_>, problem: Option<&str>) -> R
     f.form_until(&format!("{problem}{QUESTION}"), ("agent", question), accept).await
 }
 
-/// Whether a text has the form of a function or a route. Whether it is there shows when the plan is made.
+/// Checks that a string has the form of a function or route. Building the plan shows whether it exists.
 fn validate_agent_reference(text: &str) -> Result<(), InvalidAnswer> {
     let is_function = text.split_once(':').is_some_and(|(path, name)| {
         !path.is_empty()
@@ -181,20 +183,20 @@ fn validate_agent_reference(text: &str) -> Result<(), InvalidAnswer> {
     }
     Err(InvalidAnswer::new(
         "That is neither a function nor a route",
-        "Write path/to/file.py:function, or a route such as POST /chat",
+        "Use path/to/file.py:function, or a route such as POST /chat",
     ))
 }
 
-/// The field of the request. There is no default: if the code showed which it is, nobody would be asked.
+/// Asks for the request field. No default: the question is asked only if the code does not show the field.
 async fn ask_request_field(f: &mut Flow<'_>, field: &UnknownRequestField) -> Result<String, Halt> {
-    const QUESTION: &str = "Which field of the request carries the text?";
+    const QUESTION: &str = "Which request field contains the input text?";
     let message = format!("{}.\n{QUESTION}", field.why);
     if field.known.len() > 1 {
         let options = field.known.iter().map(|name| (name.clone(), name.clone()));
         return f.form(&message, ("request_field", choice(QUESTION, options))).await;
     }
     let known = field.known.first().map_or("message", String::as_str);
-    let question = text(QUESTION).length(1..=100).placeholder(format!("such as {known}"));
+    let question = text(QUESTION).length(1..=100).placeholder(format!("e.g. {known}"));
     f.form(&message, ("request_field", question)).await
 }
 

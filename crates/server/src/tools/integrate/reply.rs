@@ -1,4 +1,4 @@
-//! What came of it, for programs and in a sentence.
+//! The result of an integration, as data and as a one-sentence summary.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use super::steps::IntegrateApplyResult;
 use crate::ToolContext;
 use crate::tools::apply_edit_plan::Check;
 
-/// What came of it.
+/// The result of an integration.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Reply {
     outcome: IntegrateOutcome,
@@ -25,24 +25,26 @@ pub(crate) struct Reply {
     /// What FluxLoop runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<String>,
-    /// The files that were written, or that are as they were before.
+    /// Files that were written, or restored by an undo.
     files: Vec<String>,
     /// What the plan changes.
     diff: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     warnings: Vec<String>,
-    /// What has to be installed or running.
+    /// What must be installed or running.
     prerequisites: Vec<String>,
-    /// How the checks ended.
+    /// Results of the checks.
     pub(super) checks: Vec<Check>,
-    /// Why checks that were asked for were not run.
+    /// Why requested checks were not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     checks_not_run: Option<String>,
-    /// How to take it back.
+    /// How to undo the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     undo: Option<String>,
 }
 
-/// How it ended.
+/// How the integration ended.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum IntegrateOutcome {
@@ -54,7 +56,7 @@ enum IntegrateOutcome {
 }
 
 impl Reply {
-    /// There is nothing that could be integrated.
+    /// For a repository in which nothing can be integrated.
     pub(super) fn nothing_to_do(why: Vec<String>) -> Self {
         Self {
             outcome: IntegrateOutcome::NothingToDo,
@@ -65,6 +67,7 @@ impl Reply {
             target: None,
             files: Vec::new(),
             diff: String::new(),
+            notes: Vec::new(),
             warnings: why,
             prerequisites: Vec::new(),
             checks: Vec::new(),
@@ -73,7 +76,7 @@ impl Reply {
         }
     }
 
-    /// A plan that is not written yet.
+    /// For a plan that has not been applied yet.
     pub(super) fn for_plan(call: &ToolContext, chosen: &IntegrationChoice, ready: &ReadyPlan) -> Self {
         let plan = &ready.plan;
         let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
@@ -85,23 +88,22 @@ impl Reply {
             variant: some(&ready.variant),
             target: some(&ready.target),
             diff: ready.diff(call),
+            notes: plan.notes.clone(),
             prerequisites: plan.prerequisites.clone(),
             ..Self::nothing_to_do(plan.warnings.clone())
         }
     }
 
-    /// Everything was there before. By this plan's id nothing could be undone, so it has none.
+    /// Every change was there before. Nothing can be undone by this plan's id, so it is dropped.
     pub(super) fn mark_already_applied(&mut self) {
         self.outcome = IntegrateOutcome::AlreadyApplied;
         self.plan_id = None;
     }
 
-    /// Checks that were asked for are not run.
     pub(super) fn set_checks_not_run(&mut self, why: String) {
         self.checks_not_run = Some(why);
     }
 
-    /// The plan is written.
     pub(super) fn mark_applied(&mut self, applied: IntegrateApplyResult) {
         self.outcome =
             if applied.is_new { IntegrateOutcome::Applied } else { IntegrateOutcome::AlreadyApplied };
@@ -112,14 +114,13 @@ impl Reply {
         self.undo = applied.undo;
     }
 
-    /// The plan is taken back.
     pub(super) fn mark_undone(&mut self, files: Vec<String>) {
         self.outcome = IntegrateOutcome::Undone;
         self.files = files;
         self.undo = None;
     }
 
-    /// What is said before it is asked whether it may stay.
+    /// The message of the question whether to keep the changes.
     pub(super) fn undo_question_message(&self, failed: &[&Check]) -> String {
         const MAX_FAILED_OUTPUT_LINES: usize = 12;
         let mut text = self.summary();
@@ -132,7 +133,7 @@ impl Reply {
         text.trim_end().to_owned()
     }
 
-    /// All of it in a sentence.
+    /// The result in one sentence.
     pub(super) fn summary(&self) -> String {
         let files = match self.files.as_slice() {
             [only] if codebase::NameKind::File.is_safe_name(only) => only.clone(),
@@ -148,16 +149,16 @@ impl Reply {
         let id = self.plan_id.as_deref().unwrap_or_default();
         match self.outcome {
             IntegrateOutcome::Applied => {
-                format!("FluxLoop is integrated: {files} written.{checks} `fluxway undo {id}` takes it back.")
+                format!("FluxLoop is integrated: {files} written.{checks} Undo with `fluxway undo {id}`.")
             }
-            IntegrateOutcome::Undone => format!("The changes are undone: {files} as before."),
-            IntegrateOutcome::Declined => "Nothing was written: the user did not agree.".to_owned(),
+            IntegrateOutcome::Undone => format!("Changes undone: {files} restored."),
+            IntegrateOutcome::Declined => "Nothing was written: the user declined.".to_owned(),
             IntegrateOutcome::AlreadyApplied => {
-                format!("FluxLoop is integrated already: nothing had to be written.{checks}")
+                format!("FluxLoop is already integrated; nothing was written.{checks}")
             }
             IntegrateOutcome::NothingToDo => {
                 let why = self.warnings.first().map(|why| format!(" {why}"));
-                format!("There is nothing to integrate.{}", why.unwrap_or_default())
+                format!("Nothing to integrate.{}", why.unwrap_or_default())
             }
         }
     }

@@ -1,4 +1,5 @@
-//! What the conversation does to the repository. Each of these is a step: its result is kept, and it may happen twice.
+//! The steps of the conversation that touch the repository. A step's result is recorded, and a step may run
+//! twice.
 
 use codebase::plan::EditPlan;
 use flow::{Halt, InvalidAnswer};
@@ -20,23 +21,22 @@ use crate::tools::support::integration::{
 };
 use crate::tools::undo_edit_plan::undo_plan;
 
-/// The largest plan that a conversation carries along. Those for a repository are a hundredth of it.
+/// Limit for a plan stored in a conversation. Typical plans are a hundredth of it.
 const MAX_PLAN_BYTES: usize = 512 * 1024;
-/// How much of what a check says is kept.
+/// Only the end of a check's output is kept.
 const MAX_CHECK_OUTPUT_CHARS: usize = 4000;
 
-/// What writing came to.
 #[derive(Serialize, Deserialize)]
 pub(super) struct IntegrateApplyResult {
     pub(super) is_new: bool,
     pub(super) files: Vec<String>,
     pub(super) warnings: Vec<String>,
-    /// How to take it back.
+    /// How to undo the plan.
     pub(super) undo: Option<String>,
 }
 
 impl Integrate {
-    /// Looks at the repository, and finds out what could be integrated.
+    /// Analyses the repository and finds the feasible integrations.
     pub(super) async fn survey(&self, args: &Args) -> Result<IntegrationSurvey, Halt> {
         let recipe = args.framework.as_deref().map(require_recipe).transpose().map_err(failure_to_halt)?;
         let options = IntegrationOptions {
@@ -55,7 +55,7 @@ impl Integrate {
         work.await.map_err(failure_to_halt)
     }
 
-    /// Makes the plan, by the repository as it is now.
+    /// Builds the plan from the current state of the repository.
     pub(super) async fn propose(&self, root: &str, chosen: &IntegrationChoice) -> Result<Proposal, Halt> {
         let recipe = require_recipe(&chosen.framework).map_err(failure_to_halt)?;
         let options = chosen.options.clone();
@@ -88,7 +88,7 @@ impl Integrate {
         Ok(proposal)
     }
 
-    /// Writes the plan, all of it or nothing, as `apply_edit_plan` does.
+    /// Applies the plan atomically, as `apply_edit_plan` does.
     pub(super) async fn apply(&self, root: &str, plan: &EditPlan) -> Result<IntegrateApplyResult, Halt> {
         let plan =
             serde_json::to_value(plan).map_err(|error| failure_to_halt(RequestError::internal(error)))?;
@@ -119,19 +119,19 @@ impl Integrate {
         Ok(check)
     }
 
-    /// Takes the plan back, as `undo_edit_plan` does.
+    /// Undoes the plan, as `undo_edit_plan` does.
     pub(super) async fn undo(&self, root: &str, id: &str) -> Result<Vec<String>, Halt> {
         let author = PlanStore::open(&self.call).await.map_err(failure_to_halt)?.author();
         let (roots, root, id) = (Roots::new(self.call.roots.clone()), root.to_owned(), id.to_owned());
         let work = run_blocking(&self.call, move |_| Ok(undo_plan(&roots.open(&root)?, &id, &author)?.files));
         work.await.map_err(|failure| match failure_to_halt(failure) {
-            Halt::Refused(why) => Halt::refuse(format!("{why}\nThe changes stay as they are written.")),
+            Halt::Refused(why) => Halt::refuse(format!("{why}\nThe changes were kept.")),
             other => other,
         })
     }
 }
 
-/// A failure in the words of a conversation.
+/// Converts a request error to one that a conversation can report.
 fn failure_to_halt(failure: RequestError) -> Halt {
     let invalid = |error: String| InvalidAnswer { error, suggestion: None };
     match failure {

@@ -1,4 +1,4 @@
-//! What could be integrated, as far as later questions need it: small, since it travels with the conversation.
+//! The feasible integrations, as far as later questions need them. Small, because conversations store it.
 
 use codebase::{Ecosystem, NameKind, NameRedactor};
 use flow::Halt;
@@ -14,54 +14,52 @@ use crate::error::RequestError;
 use crate::tools::analyze_repository::profile_warnings;
 use crate::tools::support::integration::AnalyzedRepository;
 
-/// The most notes about the analysis that are kept.
 const MAX_NOTES: usize = 5;
 
-/// What was found.
 #[derive(Serialize, Deserialize)]
 pub(super) struct IntegrationSurvey {
-    /// The ways in, the likeliest first.
+    /// Feasible integrations, most likely first.
     pub(super) fits: Vec<IntegrationCandidate>,
-    /// How many packages were not looked at.
+    /// Number of packages that were not analysed.
     pub(super) unseen: usize,
-    /// Why there are no others.
+    /// Why other integrations are not feasible.
     reasons: Vec<String>,
-    /// What could not be read.
+    /// Warnings of the analysis, such as unreadable files.
     notes: Vec<String>,
 }
 
-/// One way in.
+/// A feasible integration.
 #[derive(Serialize, Deserialize)]
 pub(super) struct IntegrationCandidate {
     /// The folder of the package; `.` for the root.
     pub(super) package: String,
-    /// The same in a question: a stand-in, if it has no plain name.
+    /// The folder as questions show it: a placeholder if it is not a plain name.
     pub(super) shown: String,
     pub(super) framework: String,
-    /// What shows that the framework is used.
+    /// Evidence that the framework is used.
     pub(super) why: String,
-    /// What would be run, in a question.
+    /// What would be run, as questions show it.
     pub(super) target: String,
     pub(super) variant: String,
-    /// Why it is the variant by itself; nothing if the usual one cannot be had.
+    /// Why `variant` is the default; `None` if the usual default is not feasible.
     pub(super) why_variant: Option<String>,
     pub(super) variants: Vec<String>,
     pub(super) agents: Vec<AgentOption>,
 }
 
-/// What could be run.
+/// A function or route that FluxLoop could run.
 #[derive(Serialize, Deserialize)]
 pub(super) struct AgentOption {
     pub(super) value: String,
-    /// The same as an answer to choose: a stand-in, if it has no plain name. No two are alike.
+    /// The unique option for `value`: a placeholder if it is not a plain name.
     pub(super) shown: String,
-    /// What it is called, where it stands, and why it is one.
+    /// Name, location, and why it is an agent.
     pub(super) label: String,
     pub(super) is_usual: bool,
     pub(super) field: Option<UnknownRequestField>,
 }
 
-/// A field of the request that only the user knows.
+/// A request field that only the user knows.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct UnknownRequestField {
     pub(super) why: String,
@@ -85,22 +83,22 @@ impl IntegrationSurvey {
         Ok(Self { fits, unseen, reasons, notes })
     }
 
-    /// Why there is nothing to do; or why not, where there would be something.
+    /// Why there is nothing to integrate. An error if there is something, but none of it is feasible.
     pub(super) fn no_candidate_reasons(&self) -> Result<Vec<String>, Halt> {
         if !self.reasons.is_empty() {
             return Err(Halt::refuse(format!(
-                "FluxLoop cannot be integrated here, and nothing was written: {}",
+                "FluxLoop cannot be integrated here; nothing was written: {}",
                 self.reasons.join("; ")
             )));
         }
-        let why = "No framework was found that there is a recipe for, and no function that calls a language model. Name \
-                   the function to run as `agent` (\"path/to/file.py:function\"), or another folder as `root`.";
+        let why = "Found no framework with a recipe and no function that calls a language model. Pass the function to \
+                   run as `agent` (\"path/to/file.py:function\"), or another folder as `root`.";
         Ok(std::iter::once(why.to_owned()).chain(self.notes.iter().cloned()).collect())
     }
 }
 
 impl IntegrationCandidate {
-    /// Whether a question about the agent makes sense: middleware is for a whole program.
+    /// Whether to ask for the agent. Middleware covers the whole program, so it needs none.
     pub(super) fn runs_an_agent(&self, variant: &str) -> bool {
         self.is_python() || variant == Variant::Bridge.name()
     }
@@ -114,18 +112,18 @@ impl IntegrationCandidate {
     fn from_prospect(prospect: FeasibleIntegration, redactor: &NameRedactor) -> Self {
         let title = prospect.recipe.title;
         let why = match &prospect.detection {
-            None => format!("{title}, whose functions call a language model"),
+            None => format!("{title}, with functions that call a language model"),
             Some((confidence, evidence)) => {
                 let proof = evidence.as_ref();
                 let proof = proof
                     .map(|proof| format!(": {} {}", redactor.location(&proof.path, proof.line), proof.fact));
-                format!("{title} ({:.0} % sure{})", confidence * 100.0, proof.unwrap_or_default())
+                format!("{title} ({:.0}% confidence{})", confidence * 100.0, proof.unwrap_or_default())
             }
         };
         let mut agents: Vec<AgentOption> = Vec::new();
         for candidate in prospect.agents {
             let mut agent = AgentOption::from_candidate(candidate, redactor);
-            // Routes of one function stand in one line.
+            // Routes of one function share a line, so their placeholders can be equal.
             if agents.iter().any(|known| known.shown == agent.shown) {
                 agent.shown = format!("{} {}", agent.shown, agents.len() + 1);
             }
@@ -149,7 +147,7 @@ impl AgentOption {
     fn from_candidate(candidate: AgentCandidate, redactor: &NameRedactor) -> Self {
         let AgentCandidate { value, name, path, line, why, is_default: is_usual, field } = candidate;
         let field = field.map(|UnresolvedField { why, known_fields: mut known }| {
-            // Whoever means another one writes it down.
+            // Only plain names are offered; the caller can pass any other as `request_field`.
             known.retain(|name| NameKind::Identifier.is_safe_name(name));
             UnknownRequestField { why: sanitize_for_terminal(&why), known }
         });

@@ -1,10 +1,10 @@
-//! The tools that are served now.
+//! The tools that are currently served.
 
 use std::sync::Arc;
 
 use crate::tools::{ToolEntry, Toolset};
 
-/// A choice of tools, in the order of the table.
+/// A selection of tools, in the order of the table.
 pub(crate) struct Catalog {
     tools: Vec<Arc<ToolEntry>>,
 }

@@ -1,4 +1,4 @@
-//! What the `fetch_*_context` tools share: their arguments, where a project is found, and how an answer stays small.
+//! Shared by the `fetch_*_context` tools: arguments, finding projects, and keeping replies small.
 
 mod locate;
 pub(in crate::tools) mod topics;
@@ -23,23 +23,23 @@ use crate::error::RequestError;
 pub(crate) use locate::LocatedProjects;
 use truncate::{TruncationNote, truncate_to_tokens};
 
-/// Traces of the newest experiments are read up to this much; summaries are read of all.
+/// Byte limit for traces, which are read for the newest experiments only; summaries are read for all.
 const MAX_TRACE_BYTES: u64 = 48 << 20;
 
-/// Less is not even room for the keys.
+/// Fewer tokens would not even fit the keys.
 const MIN_MAX_TOKENS: usize = 500;
 
-/// The arguments of a tool that reads projects; what stands above is its description.
+/// Defines the arguments of a tool that reads projects. The doc comment passed in is the tool's description.
 macro_rules! context_args {
     ($(#[$description:meta])*) => {
         $(#[$description])*
         #[derive(serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct Args {
-            /// The folder of the repository or project.
+            /// Repository or project folder.
             #[serde(default = "super::analyze_repository::default_root")]
             root: String,
-            /// Its name or folder, if there are several.
+            /// Name or folder, if there are several.
             #[serde(default)]
             project: Option<String>,
             #[serde(default = "super::support::context_reply::default_limit")]
@@ -76,7 +76,6 @@ pub(in crate::tools) enum DetailLevel {
     Full,
 }
 
-/// What a caller wants to know.
 pub(in crate::tools) struct ContextQuery {
     pub(in crate::tools) root: String,
     pub(in crate::tools) project: Option<String>,
@@ -90,13 +89,13 @@ impl ContextQuery {
         self.detail == DetailLevel::Full
     }
 
-    /// The experiments, with all that is wrong with them and their projects, and what was not looked into.
+    /// The experiments, with warnings about them and their projects, and notes on what was not read.
     pub(in crate::tools) fn load_experiments(
         &self,
         located: &LocatedProjects,
         budget: &WorkBudget,
     ) -> LoadedExperiments {
-        // A comparison needs two.
+        // Comparing a run with the previous one needs two.
         let detail = DetailLimits { newest: self.limit.max(2), bytes: MAX_TRACE_BYTES };
         let Experiments { list, coverage, warnings } =
             located.projects.experiments(&located.tree, detail, budget);
@@ -110,14 +109,14 @@ impl ContextQuery {
     }
 }
 
-/// What the files of experiments say, and what has to be said about them.
+/// Experiments, with warnings and notes on what was left out.
 pub(in crate::tools) struct LoadedExperiments {
     pub(in crate::tools) experiments: Vec<Experiment>,
     pub(in crate::tools) warnings: ContextWarnings,
     pub(in crate::tools) left_out: Vec<String>,
 }
 
-/// Finds the projects and lets `tell` make an answer of them, on a thread for work on the disk.
+/// Finds the projects and builds the reply with `tell`, on a blocking thread.
 pub(in crate::tools) async fn build_context_reply<R: ContextReply>(
     call: &ToolContext,
     query: ContextQuery,
@@ -128,7 +127,7 @@ pub(in crate::tools) async fn build_context_reply<R: ContextReply>(
         if query.max_tokens < MIN_MAX_TOKENS {
             return Err(RequestError::invalid_argument(
                 "max_tokens",
-                format!("must be {MIN_MAX_TOKENS} or more"),
+                format!("must be at least {MIN_MAX_TOKENS}"),
             ));
         }
         let located = LocatedProjects::find(&roots, &query.root)?.select_project(query.project.as_deref())?;
@@ -138,20 +137,20 @@ pub(in crate::tools) async fn build_context_reply<R: ContextReply>(
     .await
 }
 
-/// An answer that may have to be shortened.
+/// A reply that may have to be shortened.
 pub(crate) trait ContextReply: Serialize + Send + 'static {
-    /// What stays whole, by its path: half of it would be wrong.
+    /// Paths of values that are never shortened, because a part of them would be wrong.
     const UNTRUNCATED_PATHS: &'static [&'static str] = &[];
 }
 
-/// An answer within its tokens. Its schema is that of the whole one.
+/// A reply within its token limit. Its schema is that of the full reply.
 pub(crate) struct TruncatedReply<R> {
     answer: Value,
     reply_type: PhantomData<fn() -> R>,
 }
 
 impl<R: ContextReply> TruncatedReply<R> {
-    /// Shortens what is too long. What was left out is named in `left_out`.
+    /// Shortens a reply that is too long, and lists in `left_out` what is missing.
     pub(in crate::tools) fn truncate(reply: &R, max_tokens: usize) -> Result<Self, RequestError> {
         let mut answer = serde_json::to_value(reply).map_err(RequestError::internal)?;
         let left_out = truncate_to_tokens(&mut answer, max_tokens, R::UNTRUNCATED_PATHS);
@@ -178,11 +177,12 @@ impl<R: JsonSchema> JsonSchema for TruncatedReply<R> {
     }
 }
 
-/// What is wrong with files, for people and models: `file:line what`.
+/// Warnings about files, for people and models: `file:line what`.
 #[derive(Default)]
 pub(in crate::tools) struct ContextWarnings {
     pub(in crate::tools) sentences: Vec<String>,
-    /// What of the files these do not repeat, besides what is [found](LocatedProjects) to be so later.
+    /// Strings from the files that `sentences` does not repeat, besides those that the redactor of
+    /// [`LocatedProjects`] knows.
     texts: Vec<RepositoryTextView>,
 }
 
@@ -198,7 +198,7 @@ impl ContextWarnings {
         }
     }
 
-    /// What of the repository these sentences, and `others`, do not repeat.
+    /// Strings from the repository that these sentences and `others` do not repeat.
     pub(in crate::tools) fn repository_text<'s>(
         &'s self,
         redactor: &NameRedactor,
@@ -212,7 +212,7 @@ impl ContextWarnings {
     }
 }
 
-/// All that is wrong with the projects themselves.
+/// Warnings about the files of the projects.
 pub(in crate::tools) fn project_file_warnings(located: &LocatedProjects) -> ContextWarnings {
     let FluxloopProjects { list, warnings, .. } = &located.projects;
     let mut told = ContextWarnings::default();
@@ -220,7 +220,7 @@ pub(in crate::tools) fn project_file_warnings(located: &LocatedProjects) -> Cont
     told
 }
 
-/// The same. And if there are none, what to do.
+/// Warnings about the projects, with advice if there are none.
 pub(in crate::tools) fn project_warnings(located: &LocatedProjects) -> ContextWarnings {
     let mut told = project_file_warnings(located);
     if located.projects.list.is_empty() {
@@ -228,12 +228,12 @@ pub(in crate::tools) fn project_warnings(located: &LocatedProjects) -> ContextWa
         let is_plain = path.split('/').all(|part| part.is_empty() || NameKind::Folder.is_safe_name(part));
         let place = if is_plain { path.as_str() } else { "this folder" };
         told.sentences
-            .push(format!("no FluxLoop project was found in {place}; the tool `integrate` makes one"));
+            .push(format!("no FluxLoop project found in {place}; the tool `integrate` creates one"));
     }
     told
 }
 
-/// Commands name projects; those without a plain name are left to be filled in.
+/// Commands contain project names. One that is not a plain name is left for the user to fill in.
 pub(in crate::tools) fn unnamed_project_warnings(located: &LocatedProjects) -> Vec<String> {
     let is_named = |project: &&FluxloopProject| {
         let folder = project.folder.rsplit('/').next().unwrap_or(&project.folder);
@@ -242,17 +242,17 @@ pub(in crate::tools) fn unnamed_project_warnings(located: &LocatedProjects) -> V
     let unnamed = located.projects.list.iter().filter(|project| !is_named(project));
     let sentence = |project: &FluxloopProject| {
         let folder = located.redactor.folder(&project.folder);
-        format!("NAME in commands stands for the name of the project in {folder}, which is not repeated here")
+        format!("in commands, replace NAME with the name of the project in {folder}; it is not repeated here")
     };
     unnamed.map(sentence).collect()
 }
 
-/// The name of a project in a sentence.
+/// A project's name, for use in a sentence.
 pub(in crate::tools) fn display_name(located: &LocatedProjects, project: &FluxloopProject) -> String {
     located.redactor.name(NameKind::Setting, &project.name, &project.folder, 0).into_owned()
 }
 
-/// The projects in short.
+/// A short entry for each project.
 pub(in crate::tools) fn project_overview(located: &LocatedProjects) -> Vec<Value> {
     let project = |project: &FluxloopProject| {
         let mut entry = json!({ "name": project.name, "folder": project.folder, "cli": project.line.name() });
@@ -264,7 +264,7 @@ pub(in crate::tools) fn project_overview(located: &LocatedProjects) -> Vec<Value
     located.projects.list.iter().map(project).collect()
 }
 
-/// The first of a list. If that is not all, it is told.
+/// Truncates a list, and notes in `left_out` if entries are missing.
 pub(in crate::tools) fn truncate_list<T>(
     name: &str,
     mut list: Vec<T>,
@@ -279,7 +279,7 @@ pub(in crate::tools) fn truncate_list<T>(
     list
 }
 
-/// An object with the project's name in it, where there are several to tell apart.
+/// Serializes an entry, adding the project's label if there are several projects.
 pub(in crate::tools) fn with_project_label(
     located: &LocatedProjects,
     project: &FluxloopProject,
@@ -292,7 +292,7 @@ pub(in crate::tools) fn with_project_label(
     entry
 }
 
-/// Keeps some keys of an object.
+/// Removes all other keys from an object.
 pub(in crate::tools) fn retain_keys(value: Value, keys: &[&str]) -> Value {
     match value {
         Value::Object(map) => {

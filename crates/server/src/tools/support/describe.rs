@@ -1,4 +1,4 @@
-//! Types to schemas, small enough for a model's context.
+//! Generates schemas from types, small enough for a model's context.
 
 use jsonschema::Validator;
 use schemars::generate::SchemaSettings;
@@ -7,16 +7,15 @@ use serde_json::{Map, Value, json};
 
 use crate::tools::GermanTexts;
 
-/// What there is to say about a tool.
 pub(in crate::tools) struct Description {
     pub(in crate::tools) text: String,
     pub(in crate::tools) input: Value,
-    /// The names of the top-level keys alone.
+    /// Only the names of the top-level keys.
     pub(in crate::tools) output: Value,
-    /// Everything, for the reference page.
+    /// The full schema, for the reference page.
     pub(in crate::tools) full_output: Value,
     pub(in crate::tools) argument_validator: Validator,
-    /// Text and input in German, as far as a document has them.
+    /// Description and input schema in German, if a document has them.
     pub(in crate::tools) german: Option<(&'static str, Value)>,
 }
 
@@ -26,9 +25,9 @@ pub(in crate::tools) fn describe<Args: JsonSchema, Reply: JsonSchema>(
     let mut input = generate_schema::<Args>();
     let text = input.as_object_mut().and_then(|schema| schema.remove("description"));
     let text = text.as_ref().and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
-    // A schema that we generate from our own types compiles; if one ever does not, `true` lets serde judge alone.
+    // Schemas generated from our own types compile. If one does not, accept anything: serde still validates.
     let arguments = jsonschema::validator_for(&input).unwrap_or_else(|error| {
-        tracing::error!(%error, "a tool's input schema is not usable");
+        tracing::error!(%error, "invalid tool input schema");
         accept_anything()
     });
     let whole_output = generate_schema::<Reply>();
@@ -56,7 +55,7 @@ fn accept_anything() -> Validator {
     jsonschema::validator_for(&Value::Bool(true)).expect("`true` is a schema")
 }
 
-/// A schema without references, titles and the words that only schema tools read.
+/// A schema without references, titles, and keywords that only schema tools read.
 fn generate_schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -65,7 +64,7 @@ fn generate_schema<T: JsonSchema>() -> Value {
     let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>().to_value();
     simplify_schema(&mut schema);
     if let Some(schema) = schema.as_object_mut() {
-        // A tool without arguments still takes an object, and says so in full.
+        // A tool without arguments still takes an object; state that explicitly.
         schema.entry("type").or_insert_with(|| json!("object"));
         schema.entry("properties").or_insert_with(|| json!({}));
     }
@@ -76,11 +75,11 @@ fn simplify_schema(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             map.remove("title");
-            // Widths of integers are Rust's business.
+            // Integer widths are a detail of Rust.
             if map.get("format").and_then(Value::as_str).is_some_and(|format| format != "date") {
                 map.remove("format");
             }
-            // What anybody would expect needs no word.
+            // Obvious defaults are omitted to save tokens.
             let is_plain =
                 |value: &Value| matches!(value, Value::Null | Value::Bool(false)) || is_empty(value);
             if map.get("default").is_some_and(is_plain) {
@@ -92,7 +91,7 @@ fn simplify_schema(schema: &mut Value) {
             remove_null(map);
             for (key, value) in map.iter_mut() {
                 if key == "properties" {
-                    // Names of properties are not keywords: `title` may be one.
+                    // The keys of `properties` are names, not keywords: one may be `title`.
                     value
                         .as_object_mut()
                         .into_iter()
@@ -114,7 +113,7 @@ fn is_empty(value: &Value) -> bool {
         || value.as_str().is_some_and(str::is_empty)
 }
 
-/// `null` in an optional argument is the same as leaving it out, and needs no word in the schema.
+/// For an optional argument, `null` means the same as omitting it, so the schema does not mention it.
 fn remove_null(map: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = map.get_mut("type") {
         types.retain(|name| name != "null");
@@ -137,7 +136,7 @@ fn remove_null(map: &mut Map<String, Value>) {
     }
 }
 
-/// An output schema that names the top-level keys, and leaves the rest to the reference page.
+/// An output schema with only the top-level keys; the reference page has the rest.
 fn top_level_properties(schema: &Value) -> Value {
     let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone());
     let properties: Map<String, Value> = names.map(|name| (name, json!({}))).collect();

@@ -1,4 +1,4 @@
-//! A tool whose types have been forgotten, so that all of them fit one table.
+//! Type-erased tools, so that all of them fit in one table.
 
 use std::pin::Pin;
 use std::sync::OnceLock;
@@ -16,7 +16,7 @@ use crate::error::{ArgumentError, MAX_RESPONSE_BYTES, RequestError};
 use crate::tools::{Effect, GermanTexts, InteractiveTool, Tool, ToolSpec};
 use crate::{Locale, ToolContext};
 
-/// What is wrong with a value. A long one is left out: it would hide what is wrong with it.
+/// The validation error as text. A long value is masked, because it would hide the error.
 fn validation_message(error: &ValidationError<'_>) -> String {
     const MAX_MESSAGE_CHARS: usize = 300;
     let whole = error.to_string();
@@ -24,14 +24,14 @@ fn validation_message(error: &ValidationError<'_>) -> String {
     if is_short { whole } else { error.masked().to_string().chars().take(MAX_MESSAGE_CHARS).collect() }
 }
 
-/// An argument that fits the schema and not the type, such as a number that is too large.
+/// An argument that matches the schema but not the type, such as a number that is too large.
 fn deserialization_failure(error: serde_path_to_error::Error<serde_json::Error>) -> RequestError {
     let path = error.path().to_string().replace('[', ".").replace(']', "");
     let name = if path == "." { "arguments" } else { &path };
     RequestError::invalid_argument(name, error.into_inner().to_string())
 }
 
-/// `2.0` is an integer in JSON Schema, and none for serde. What is too large for one stays as it is.
+/// JSON Schema accepts `2.0` as an integer, serde does not. Numbers too large for an integer stay unchanged.
 fn normalize_integer(value: &mut Value) {
     let Value::Number(number) = value else { return };
     let whole = number.as_f64().filter(|number| number.fract() == 0.0 && number.is_finite());
@@ -43,23 +43,22 @@ fn normalize_integer(value: &mut Value) {
     }
 }
 
-/// A line of the table.
+/// A row of the tool table.
 pub(crate) struct ToolEntry {
     pub(crate) spec: ToolSpec,
     describe: fn(Option<GermanTexts>) -> Description,
     german: Option<GermanTexts>,
-    /// Made when it is first needed: a server that starts to answer one call need not describe thirty tools.
+    /// Built on first use: a process that serves a single call need not describe thirty tools.
     description: OnceLock<Description>,
     implementation: ToolImplementation,
 }
 
-/// The two kinds of tools.
 pub(crate) enum ToolImplementation {
     Plain(Box<dyn DynTool>),
     Interactive(fn(&ToolContext) -> Box<dyn DynConversation>),
 }
 
-/// What a tool gives.
+/// The result of a tool.
 pub(crate) struct ToolReply {
     pub(crate) structured: Box<RawValue>,
     text: Option<String>,
@@ -70,12 +69,12 @@ impl ToolReply {
         Self { structured, text: None }
     }
 
-    /// Whether the text says something else.
+    /// Whether the text differs from the structured content.
     pub(crate) fn has_custom_text(&self) -> bool {
         self.text.is_some()
     }
 
-    /// What the text says: the same, unless the tool has words of its own.
+    /// The tool's own text, or the structured content as JSON.
     pub(crate) fn text(&self) -> &str {
         self.text.as_deref().unwrap_or(self.structured.get())
     }
@@ -100,7 +99,7 @@ impl<T: Tool> DynTool for T {
                 .map_err(deserialization_failure)?;
             let reply = Tool::call(self, call, args).await?;
             let structured = to_raw_value(&reply).map_err(RequestError::internal)?;
-            // What was written is told, however long it is.
+            // The result of a write is always reported, however long it is.
             if structured.get().len() > MAX_RESPONSE_BYTES && T::SPEC.effect == Effect::ReadOnly {
                 return Err(RequestError::ResponseTooLarge);
             }
@@ -126,12 +125,11 @@ impl ToolEntry {
         matches!(self.implementation, ToolImplementation::Interactive(_))
     }
 
-    /// Whether it changes things.
     pub(crate) fn has_side_effects(&self) -> bool {
         self.spec.effect != Effect::ReadOnly
     }
 
-    /// The conversation of an interactive tool.
+    /// The conversation, if the tool is interactive.
     pub(crate) fn conversation(&self, call: &ToolContext) -> Option<Box<dyn DynConversation>> {
         match &self.implementation {
             ToolImplementation::Plain(_) => None,
@@ -178,7 +176,7 @@ impl ToolEntry {
         }
     }
 
-    /// Judges arguments by the schema that the client was shown, and gives them back.
+    /// Validates arguments against the schema that the client was shown, and returns them.
     pub(crate) fn validate_arguments(
         &self,
         mut arguments: Map<String, Value>,
@@ -189,7 +187,7 @@ impl ToolEntry {
             .iter_mut()
             .filter(|(name, _)| is_integer(name))
             .for_each(|(_, value)| normalize_integer(value));
-        // The validator reads a value; arguments may be megabytes, so they are wrapped rather than copied.
+        // The validator takes a `Value`; arguments may be megabytes, so they are wrapped rather than copied.
         let arguments = Value::Object(arguments);
         let verdict = self
             .description()
@@ -198,9 +196,7 @@ impl ToolEntry {
             .map_err(|error| self.argument_failure(&error));
         match (verdict, arguments) {
             (Ok(()), Value::Object(arguments)) => Ok(arguments),
-            (Ok(()), _) => {
-                Err(RequestError::internal("the arguments are no longer an object after their check"))
-            }
+            (Ok(()), _) => Err(RequestError::internal("the arguments are not an object after validation")),
             (Err(failure), _) => Err(failure),
         }
     }
@@ -221,7 +217,7 @@ impl ToolEntry {
             ValidationErrorKind::Type { kind: TypeKind::Single(_) | TypeKind::Multiple(_) } => {
                 ArgumentError::Type { name: path, error: text() }
             }
-            // The library's own text leaves most of them out.
+            // The library's own message omits most of the options.
             ValidationErrorKind::Enum { options } => ArgumentError::Value {
                 error: format!("{} is not one of {options}", error.instance()),
                 choices: self.allowed_values(&path),
@@ -231,7 +227,7 @@ impl ToolEntry {
         })
     }
 
-    /// The names that may stand in an argument, or in the arguments as a whole.
+    /// The property names allowed inside an argument, or at the top level.
     fn property_names_at(&self, path: &str) -> Vec<String> {
         let parts = path.split('.').filter(|part| !part.is_empty());
         let schema = parts.fold(&self.description().input, |schema, part| match schema.get("items") {
@@ -241,7 +237,7 @@ impl ToolEntry {
         schema["properties"].as_object().map(|names| names.keys().cloned().collect()).unwrap_or_default()
     }
 
-    /// Refuses names that are no argument of this tool.
+    /// Rejects names that are not arguments of this tool.
     pub(crate) fn check_argument_name(&self, name: &str) -> Result<(), RequestError> {
         if self.description().input["properties"].get(name).is_some() {
             return Ok(());
@@ -252,7 +248,7 @@ impl ToolEntry {
         ))
     }
 
-    /// What could stand in an argument, as far as its schema lists it.
+    /// The values of an argument, if its schema lists them.
     pub(crate) fn allowed_values(&self, argument: &str) -> Vec<String> {
         let property = &self.description().input["properties"][argument];
         let values = property["enum"].as_array().into_iter().flatten();
@@ -266,18 +262,18 @@ impl ToolEntry {
         }
     }
 
-    /// The tool's page: everything that `tools/list` has no room for.
+    /// The tool's reference page, with everything that `tools/list` has no room for.
     pub(crate) fn reference_page(&self) -> String {
         let description = self.description();
         let pretty = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
         let kind = match self.implementation {
             ToolImplementation::Plain(_) => "",
             ToolImplementation::Interactive(_) => {
-                "\n\nInteractive: arguments answer its questions in advance, what is missing is asked."
+                "\n\nInteractive: arguments answer its questions in advance; missing ones are asked for."
             }
         };
         format!(
-            "# {} (`{}`)\n\n{}{kind}\n\nToolset: {}\n\n## Takes\n\n```json\n{}\n```\n\n## Gives\n\n```json\n{}\n```\n",
+            "# {} (`{}`)\n\n{}{kind}\n\nToolset: {}\n\n## Arguments\n\n```json\n{}\n```\n\n## Result\n\n```json\n{}\n```\n",
             self.spec.title,
             self.spec.name,
             description.text,

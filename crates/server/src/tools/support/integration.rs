@@ -1,4 +1,4 @@
-//! What the tools about integrations have in common: their arguments, and how they get at a repository.
+//! Shared by the integration tools: arguments, and access to a repository.
 
 use access::Scope;
 use codebase::plan::{self, ApplyError, EditPlan, ValidationRules};
@@ -15,7 +15,7 @@ use crate::app::plans::{PlanAuthor, PlanStore};
 use crate::error::{PlanRequestError, RequestError};
 use crate::{CheckPolicy, ToolContext};
 
-// The variant as tools take it. Not a doc comment: that would become part of the published schemas.
+// The `variant` argument. Not a doc comment: that would become part of the published schemas.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::tools) enum VariantChoice {
@@ -35,30 +35,30 @@ impl VariantChoice {
     }
 }
 
-/// The frameworks that there are recipes for.
+/// The frameworks with a recipe.
 pub(in crate::tools) fn frameworks_schema(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
     json_schema!({ "type": "string", "enum": names })
 }
 
-/// The lines of the FluxLoop CLI.
+/// The release lines of the FluxLoop CLI.
 pub(in crate::tools) fn release_lines_schema(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<&str> = ReleaseLine::ALL.into_iter().map(ReleaseLine::name).collect();
     json_schema!({ "type": "string", "enum": names })
 }
 
-/// The release line that an argument names. The schema has checked the name.
+/// The release line that an argument names, validated by the schema.
 pub(in crate::tools) fn release_line(cli: Option<&str>) -> Option<ReleaseLine> {
     cli.and_then(ReleaseLine::from_name)
 }
 
-/// The recipe of a framework. The schema has checked the name.
+/// The recipe of a framework, or an error that lists the frameworks with a recipe.
 pub(in crate::tools) fn require_recipe(framework: &str) -> Result<&'static Recipe, RequestError> {
     find_recipe(framework).ok_or_else(|| {
         let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
         RequestError::invalid_argument(
             "framework",
-            format!("there is no recipe for {framework}; there are {}", names.join(", ")),
+            format!("no recipe for {framework}; expected one of {}", names.join(", ")),
         )
     })
 }
@@ -68,7 +68,7 @@ pub(in crate::tools) fn profile_root(profile: Option<&Map<String, Value>>) -> Op
     profile?.get("root").and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Files that a profile says are worth a look.
+/// The entry points that a profile lists, as hints.
 pub(in crate::tools) fn profile_entry_points(profile: Option<&Map<String, Value>>) -> Vec<String> {
     let entries = profile.and_then(|profile| profile.get("entryPoints")).and_then(Value::as_array);
     entries.into_iter().flatten().filter_map(Value::as_str).take(200).map(str::to_owned).collect()
@@ -77,7 +77,7 @@ pub(in crate::tools) fn profile_entry_points(profile: Option<&Map<String, Value>
 /// The folders that a caller may open.
 pub(in crate::tools) struct RepositoryAccess {
     roots: Roots,
-    /// Who writes, if the caller may.
+    /// The author of writes, if the caller may write.
     author: Option<PlanAuthor>,
 }
 
@@ -87,13 +87,13 @@ impl RepositoryAccess {
         Self { roots: Roots::new(call.roots.clone()), author }
     }
 
-    /// Opens a folder. What a killed process left half done there is put right first, for those who may write: a plan
-    /// is not to be made or judged by a tree that is neither old nor new.
+    /// Opens a folder. If the caller may write, first recovers a plan that a killed process left half
+    /// applied: plans must not be built or validated against a tree that is neither old nor new.
     pub(in crate::tools) fn open(&self, root: &str) -> Result<Tree, RequestError> {
         let tree = self.roots.open(root)?;
         if let Some(author) = &self.author {
             match plan::recover(&tree, author) {
-                // A process that is at it right now is not waited for.
+                // Another process is applying a plan right now; do not wait for it.
                 Ok(_) | Err(ApplyError::Busy) => {}
                 Err(error) => return Err(PlanRequestError::from(error).into()),
             }
@@ -102,35 +102,35 @@ impl RepositoryAccess {
     }
 }
 
-/// Whether the checks of a plan may be run, if the user agrees; why not, if not.
+/// Whether the checks of a plan may be run with the user's consent; the error says why not.
 pub(in crate::tools) fn ensure_checks_allowed(call: &ToolContext, is_kept: bool) -> Result<(), &'static str> {
     match call.app.checks {
         CheckPolicy::Never => {
-            Err("this server runs no checks: its operator can allow them with --allow-checks")
+            Err("checks are disabled on this server; its operator can enable them with --allow-checks")
         }
         _ if !call.principal.has_scope(Scope::Execute) => {
-            Err("running checks needs a key with the scope `execute`")
+            Err("running checks requires a key with the scope `execute`")
         }
         CheckPolicy::ProposedPlans if !is_kept => Err(
-            "only checks of a plan that this server proposed and keeps are run, and this one is not, or was changed",
+            "this server runs only checks of stored plans it proposed; this plan is not stored or was changed",
         ),
         CheckPolicy::ProposedPlans | CheckPolicy::AnyPlan => Ok(()),
     }
 }
 
-/// The question by which a user agrees to commands. Its name is not an argument of any tool: an argument is no consent.
+/// The form field for the user's consent to commands. No tool has an argument of this name, because an
+/// argument is not consent.
 pub(in crate::tools) const CONSENT_FIELD: &str = "run_commands";
 
-/// What the user has to see before they agree.
+/// What the user must see before consenting.
 pub(in crate::tools) fn consent_message(root: &str, commands: &[String]) -> String {
     let commands = commands.iter().fold(String::new(), |shown, command| shown + "  " + command + "\n");
     format!(
-        "These commands are to be run in {root}:\n{commands}{}",
+        "Commands to run in {root}:\n{commands}{}",
         codebase::sandbox::detect_confinement().describe(crate::tools::apply_edit_plan::APPLY_TIMEOUT)
     )
 }
 
-/// A repository that has been analysed.
 pub(in crate::tools) struct AnalyzedRepository {
     pub(in crate::tools) tree: Tree,
     pub(in crate::tools) profile: Profile,
@@ -159,7 +159,7 @@ impl AnalyzedRepository {
     }
 }
 
-/// The rules by which plans are judged here.
+/// The rules for validating plans.
 pub(in crate::tools) fn validation_rules<'a>(
     consent: &'a [String],
     budget: &'a WorkBudget,
@@ -172,7 +172,7 @@ pub(in crate::tools) fn validation_rules<'a>(
     }
 }
 
-/// The plan of an integration, resolved in the tree. Edits that cannot be placed are no edits.
+/// The plan of an integration, resolved in the tree. If an edit cannot be placed, the plan has no edits.
 pub(in crate::tools) fn build_plan(
     tree: &Tree,
     integration: &Integration,
@@ -188,7 +188,7 @@ pub(in crate::tools) fn build_plan(
         let noted = resolution.findings.iter().filter(|finding| !finding.is_already_present());
         facts.warnings.extend(noted.map(plan::PlanFinding::sentence));
         if !resolution.edits.is_empty() && resolution.files.is_empty() {
-            facts.warnings.insert(0, "Everything that this plan would do is done already.".to_owned());
+            facts.notes.insert(0, "Every edit of this plan is already applied.".to_owned());
         }
         let summary = integration.summary(integration.refusal().is_none());
         return Ok(plan::build_plan(summary, &resolution, facts, fluxloop::is_check_command));

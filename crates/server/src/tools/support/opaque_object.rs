@@ -1,11 +1,11 @@
-//! Documents in a reply: an object whose inside the output schema does not describe.
+//! Objects in a reply whose contents the output schema does not describe.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-/// An object that somebody else defines.
+/// An object that is defined elsewhere.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub(crate) struct OpaqueObject<T>(pub(crate) T);

@@ -1,15 +1,15 @@
-//! The plan that a call is about: sent along, or kept under its id.
+//! The plan that a call is about: sent with it, or stored under its id.
 
 use serde_json::{Map, Value};
 
 use crate::app::plans::{PlanStore, StoredPlan};
 use crate::error::{ArgumentError, PlanRequestError, RequestError};
 
-/// A plan, and the folder that it is for.
+/// A plan and the folder it is for.
 pub(in crate::tools) struct PlanInput {
-    /// The plan as it is judged: any JSON that a client sent, or exactly what this server proposed.
+    /// The plan to validate: any JSON that a client sent, or exactly what this server proposed.
     pub(in crate::tools) value: Value,
-    /// The plan that this server proposed and keeps, if this is it, unchanged.
+    /// The stored plan, if this is an unchanged plan that this server proposed.
     pub(in crate::tools) stored_plan: Option<StoredPlan>,
     pub(in crate::tools) root: String,
 }
@@ -25,7 +25,7 @@ impl PlanInput {
             (Some(_), Some(_)) => {
                 return Err(RequestError::invalid_argument(
                     "plan_id",
-                    "give either `plan_id` or `plan`, not both",
+                    "pass either `plan_id` or `plan`, not both",
                 ));
             }
             (None, None) => {

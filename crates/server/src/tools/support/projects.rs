@@ -1,4 +1,4 @@
-//! What the tools for projects have in common: how things are shown, what a list is cut by, and which arguments go together.
+//! Shared by the project tools: views, pagination, and rules on which arguments go together.
 
 pub(crate) mod argument_rules;
 pub(crate) mod export;
@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::error::RequestError;
 
-/// A member that holds others: these, or whatever its users write there.
+/// A field with nested fields: these, or any names if `None`.
 pub(crate) type NestedFields<'a> = (&'a str, Option<&'a [&'a str]>);
 
-/// Which members of an answer are wanted. A name that nothing can be found by is a mistake, also behind a dot.
+/// Parses the requested fields of a reply. An unknown name is an error, even after a dot.
 pub(crate) fn parse_selection(
     names: &[String],
     known: &[&str],
@@ -22,12 +22,12 @@ pub(crate) fn parse_selection(
     let wrong = |(at, name): (usize, &String)| {
         let (outer, inner) = name.split_once('.')?;
         let message = match holding.iter().find(|(holds, _)| *holds == outer) {
-            None => format!("is not a field: `{outer}` has none inside; leave out what follows it"),
+            None => format!("is not a field: `{outer}` has no nested fields; remove the rest"),
             Some((_, Some(known))) if !known.contains(&inner) => {
                 format!("is not a field; `{outer}` has {}", known.join(", "))
             }
             Some((_, None)) if inner.split('.').any(str::is_empty) => {
-                "is not a field: a name is missing at a dot; write it there".to_owned()
+                "is not a field: a name is missing next to a dot".to_owned()
             }
             Some(_) => return None,
         };
@@ -37,30 +37,30 @@ pub(crate) fn parse_selection(
     Ok(selection)
 }
 
-/// The most of a list that is told one by one where nobody asked for a page of it.
+/// Limit for lists without pagination.
 const MAX_LISTED: usize = 200;
 
-/// The first of what there is to tell, and how many more there are.
+/// The first entries, and how many more there are.
 pub(in crate::tools) fn take_first<T, S>(all: &[T], show: impl FnMut(&T) -> S) -> (Vec<S>, Option<usize>) {
     let more = all.len().saturating_sub(MAX_LISTED);
     (all.iter().take(MAX_LISTED).map(show).collect(), Some(more).filter(|more| *more > 0))
 }
 
-/// One list among others. A cursor is good for the list that gave it, and for no other.
+/// The cursors of one list. A cursor is valid only for the list that issued it.
 pub(in crate::tools) struct ListCursors(u16);
 
 impl ListCursors {
-    /// The list that is told from others by this: its name, whose it is, what it is of.
+    /// Identifies the list by its name, its owner and its parameters.
     pub(in crate::tools) fn new(what: impl Serialize) -> Self {
-        // The same in every release and on every replica: a cursor may outlive the process that gave it. Names and numbers
-        // are always JSON.
+        // Stable across releases and replicas: a cursor may outlive the process that issued it. Serializing
+        // names and numbers cannot fail.
         let what = serde_json::to_vec(&what).unwrap_or_default();
-        // Against mistakes and not against anybody: a cursor says where to go on, never what may be seen.
+        // Protects against mistakes, not attacks: a cursor says where to continue, never what may be seen.
         let Digest([a, b, ..]) = Digest::from_content(&what);
         Self(u16::from_le_bytes([a, b]))
     }
 
-    /// The part that was asked for; all of it without a limit.
+    /// The requested page; the whole list without a limit.
     pub(in crate::tools) fn page(
         &self,
         cursor: Option<&str>,
@@ -69,7 +69,7 @@ impl ListCursors {
         Ok(Page { after: cursor.map(|cursor| self.decode(cursor)).transpose()?, limit })
     }
 
-    /// The part that is given when nobody says how much.
+    /// The requested page, with a default limit.
     pub(in crate::tools) fn default_page(
         &self,
         cursor: Option<&str>,
@@ -79,7 +79,7 @@ impl ListCursors {
         self.page(cursor, limit.or(Some(DEFAULT_PAGE_SIZE)))
     }
 
-    /// What comes in as `cursor` to go on after this part.
+    /// The `cursor` for the next page.
     pub(in crate::tools) fn next_cursor<T>(&self, listed: &ListPage<T>) -> Option<String> {
         listed.next.as_ref().map(|next| self.encode(next))
     }
@@ -92,7 +92,7 @@ impl ListCursors {
         let of_this =
             |(list, _): &(&str, &str)| u16::from_str_radix(list, 16).is_ok_and(|list| list == self.0);
         let Some((_, cursor)) = text.split_once('.').filter(of_this) else {
-            let why = "is not a cursor of this list; leave it out to begin again";
+            let why = "is not a cursor of this list; omit it to start over";
             return Err(ProjectRejection::invalid("/cursor", why).into());
         };
         Ok(Cursor::decode(cursor)?)
@@ -103,7 +103,7 @@ impl ListCursors {
 mod tests {
     use super::*;
 
-    /// Cursors outlive releases, so these numbers never change.
+    /// Cursors outlive releases, so these numbers must never change.
     #[test]
     fn cursor_prefix_of_a_list_is_stable() {
         let cursor = Cursor::new("a", "b");

@@ -1,8 +1,8 @@
-//! The fortunes, by category and mood. Data only: how one is chosen is in the parent module.
+//! The fortunes, by category and mood. Data only; the parent module chooses one.
 
 use super::{Category, Mood};
 
-/// Every fortune that may be told for this category in this mood. Never empty.
+/// Every fortune for this category and mood. Never empty.
 pub(super) fn fortunes(category: Category, mood: Mood) -> &'static [&'static str] {
     match (category, mood) {
         (Category::Love, Mood::Optimistic) => LOVE_OPTIMISTIC,
@@ -79,7 +79,7 @@ const CAREER_MYSTERIOUS: &[&str] = &[
     "The key you carry fits a lock that has not been built yet. Keep it polished.",
     "An empty chair is turning slowly toward the window, as if expecting you.",
     "What you set aside as scrap is the missing piece of a stranger's mosaic.",
-    "A ladder lies flat in the grass; whoever calls it a bridge will get across.",
+    "A ladder lies flat in the grass; call it a bridge, and you will get across.",
     "The apprentice and the master wear the same apron. Look again at who is teaching.",
     "Somewhere a blank page is growing impatient for your handwriting.",
     "The bell you heard as an ending was ringing in a quieter beginning.",

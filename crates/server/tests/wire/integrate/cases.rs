@@ -262,7 +262,7 @@ fn interruption_cases() -> Vec<IntegrateCase> {
             json!({ "variant": "sdk" }),
             vec![confirm(), EditFileThenFillIn("support/agent.py", json!({ "after": "undo" }))],
             &["confirm", "after"],
-            "The changes stay as they are written.",
+            "undo would lose those edits",
             ExpectedFiles::Changed(&[
                 ".fluxloop/scenarios/support-bot/configs/simulation.yaml",
                 "support/agent.py",
@@ -298,7 +298,7 @@ fn nothing_to_integrate_cases() -> Vec<IntegrateCase> {
             json!({ "package": "services/mail" }),
             vec![],
             &[],
-            "`package`: there is no package `services/mail`; there are services/chat, services/digest",
+            "`package`: no package `services/mail`; the packages are services/chat, services/digest",
             ExpectedFiles::Unchanged,
         ),
         case(

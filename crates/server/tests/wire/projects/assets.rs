@@ -113,8 +113,8 @@ async fn asset_content_type_is_detected_from_content() {
     for (content, claim, expected) in [
         (PNG, None, Ok("image/png")),
         (PNG, Some("image/png"), Ok("image/png")),
-        (PNG, Some("image/jpeg"), Err("is image/png and not image/jpeg")),
-        (PNG, Some("text/plain"), Err("is image/png and not text/plain")),
+        (PNG, Some("image/jpeg"), Err("is image/png, not image/jpeg")),
+        (PNG, Some("text/plain"), Err("is image/png, not text/plain")),
         (b"GIF89a....", None, Ok("image/gif")),
         (b"%PDF-1.7", Some("application/pdf"), Ok("application/pdf")),
         (b"plain words", None, Ok("text/plain")),
@@ -122,12 +122,12 @@ async fn asset_content_type_is_detected_from_content() {
         (b"plain words", Some("image/png"), Err("is not image/png")),
         (b"a { color: red }", Some("text/css"), Ok("text/css")),
         (b"{\"a\": 1}", Some("application/json"), Ok("application/json")),
-        (b"{\"a\": ", Some("application/json"), Err("is not usable JSON")),
-        (b"\xff\xfe\0\x01", None, Err("is of no known type")),
-        (b"MZ\x90\0", None, Err("is of no known type")),
+        (b"{\"a\": ", Some("application/json"), Err("is not valid JSON")),
+        (b"\xff\xfe\0\x01", None, Err("has an unknown type")),
+        (b"MZ\x90\0", None, Err("has an unknown type")),
         (b"", None, Err("is empty")),
-        (b"x", Some("text/html"), Err("is none that is taken; there are image/png")),
-        (b"x", Some("application/javascript"), Err("is none that is taken; there are image/png")),
+        (b"x", Some("text/html"), Err("is not supported; use one of image/png")),
+        (b"x", Some("application/javascript"), Err("is not supported; use one of image/png")),
         (SVG.as_bytes(), None, Ok("image/svg+xml")),
         (SVG.as_bytes(), Some("image/svg+xml"), Ok("image/svg+xml")),
     ] {
@@ -223,42 +223,50 @@ async fn invalid_asset_arguments_are_rejected() {
     let asset = &site.asset;
     let before = site.snapshot(&mut ada).await;
     for (arguments, kind, said) in [
-        (json!({ "action": "put", "name": "x" }), "invalid_argument", "`content`: is needed"),
-        (json!({ "action": "put", "content": "eA==" }), "invalid_argument", "`name`: is needed"),
-        (json!({ "action": "put", "name": "x", "content": "not base64!" }), "invalid", "not base64"),
-        (json!({ "action": "put", "name": "x", "content": "eA" }), "invalid", "not base64"),
+        (json!({ "action": "put", "name": "x" }), "invalid_argument", "`content`: is required"),
+        (json!({ "action": "put", "content": "eA==" }), "invalid_argument", "`name`: is required"),
+        (
+            json!({ "action": "put", "name": "x", "content": "not base64!" }),
+            "invalid",
+            "is not padded base64",
+        ),
+        (json!({ "action": "put", "name": "x", "content": "eA" }), "invalid", "is not padded base64"),
         (
             json!({ "action": "put", "append": true, "content": "eA==" }),
             "invalid_argument",
-            "`append` is not for this new asset",
+            "`append` does not apply to this new asset",
         ),
         (
             json!({ "action": "put", "append": true, "assetId": "asset_none", "content": "eA==" }),
             "not_found",
-            "no asset `asset_none`",
+            "asset `asset_none` not found",
         ),
         (
             json!({ "action": "put", "assetId": "../x", "name": "x", "content": "eA==" }),
             "not_found",
-            "no asset `../x`",
+            "asset `../x` not found",
         ),
         (json!({ "action": "put", "name": "a/b", "content": "eA==" }), "invalid", "/name"),
         (json!({ "action": "put", "name": "..", "content": "eA==" }), "invalid", "/name"),
         (json!({ "action": "put", "name": "a\u{0}b", "content": "eA==" }), "invalid", "/name"),
-        (json!({ "action": "put", "name": "x".repeat(201), "content": "eA==" }), "invalid", "may have 200"),
+        (
+            json!({ "action": "put", "name": "x".repeat(201), "content": "eA==" }),
+            "invalid",
+            "the limit is 200",
+        ),
         (
             json!({ "action": "put", "name": "x", "alt": "x".repeat(1001), "content": "eA==" }),
             "invalid",
-            "may have 1000",
+            "the limit is 1000",
         ),
-        (json!({ "action": "update" }), "invalid_argument", "`assetId`: is needed"),
-        (json!({ "action": "update", "assetId": asset }), "invalid", "nothing is to change"),
+        (json!({ "action": "update" }), "invalid_argument", "`assetId`: is required"),
+        (json!({ "action": "update", "assetId": asset }), "invalid", "nothing to change"),
         (
             json!({ "action": "update", "assetId": asset, "content": "eA==" }),
             "invalid_argument",
-            "`content`: is not for this action",
+            "`content`: does not apply to this action",
         ),
-        (json!({ "action": "delete", "assetId": "asset_none" }), "not_found", "no asset `asset_none`"),
+        (json!({ "action": "delete", "assetId": "asset_none" }), "not_found", "asset `asset_none` not found"),
     ] {
         let no = call_refused(&mut ada, "edit_asset", with_project_id(&site, arguments.clone())).await;
         assert!(no.kind == kind && no.text.contains(said), "{arguments}: {no:?}");

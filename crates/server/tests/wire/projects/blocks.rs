@@ -1,4 +1,5 @@
-//! Pages and blocks: a tree that can be read in parts, changed in place, and never becomes anything but a tree.
+//! Pages and blocks: a tree that can be read in parts, changed in place, and never becomes anything but a
+//! tree.
 
 use serde_json::{Value, json};
 
@@ -204,12 +205,12 @@ async fn invalid_tree_edits_are_rejected() {
         (json!({ "action": "move", "blockId": section, "parentId": section }), "invalid", "into itself"),
         (json!({ "action": "move", "blockId": page, "parentId": section }), "invalid", "into itself"),
         (json!({ "action": "move", "blockId": section, "before": heading }), "invalid", "into itself"),
-        (json!({ "action": "move", "blockId": heading, "after": heading }), "invalid", "beside itself"),
+        (json!({ "action": "move", "blockId": heading, "after": heading }), "invalid", "next to itself"),
         (json!({ "action": "move", "blockId": heading, "index": 0 }), "invalid", "only a `page` can"),
         (
             json!({ "action": "move", "blockId": heading, "parentId": image }),
             "invalid",
-            "nothing can be in a `image`",
+            "a `image` cannot contain blocks",
         ),
         (json!({ "action": "create", "blocks": divider }), "invalid", "only a `page` can"),
         (
@@ -225,32 +226,32 @@ async fn invalid_tree_edits_are_rejected() {
         (
             json!({ "action": "create", "parentId": "blk_none", "blocks": divider }),
             "not_found",
-            "no block `blk_none`",
+            "block `blk_none` not found",
         ),
         (
             json!({ "action": "update", "blockId": "blk_none", "props": {} }),
             "not_found",
-            "no block `blk_none`",
+            "block `blk_none` not found",
         ),
-        (json!({ "action": "delete", "blockId": "../" }), "not_found", "no block `../`"),
+        (json!({ "action": "delete", "blockId": "../" }), "not_found", "block `../` not found"),
         (
             json!({ "action": "update", "blockId": page, "blocks": divider, "props": {} }),
             "invalid_argument",
-            "`blocks`: is not for this action",
+            "`blocks`: does not apply to this action",
         ),
-        (json!({ "action": "update", "blockId": page }), "invalid_argument", "`props`: is needed"),
-        (json!({ "action": "create" }), "invalid_argument", "`blocks`: is needed"),
-        (json!({ "action": "move", "blockId": heading }), "invalid_argument", "say where to"),
-        (json!({ "action": "move", "parentId": page }), "invalid_argument", "`blockId`: is needed"),
+        (json!({ "action": "update", "blockId": page }), "invalid_argument", "`props`: is required"),
+        (json!({ "action": "create" }), "invalid_argument", "`blocks`: is required"),
+        (json!({ "action": "move", "blockId": heading }), "invalid_argument", "pass a destination"),
+        (json!({ "action": "move", "parentId": page }), "invalid_argument", "`blockId`: is required"),
         (
             json!({ "action": "delete", "blockId": heading, "index": 1 }),
             "invalid_argument",
-            "`index`: is not for this action",
+            "`index`: does not apply to this action",
         ),
         (
             json!({ "action": "move", "blockId": heading, "before": image, "parentId": page }),
             "invalid_argument",
-            "say one place",
+            "pass only one place",
         ),
         (json!({ "action": "move", "blockId": heading, "index": -1 }), "invalid_argument", "index"),
         (json!({ "action": "turn", "blockId": heading }), "invalid_argument", "action"),
@@ -341,20 +342,20 @@ async fn custom_block_types_are_validated() {
         (json!({ "name": "text", "schema": {} }), "invalid", "built-in"),
         (json!({ "name": "Price!", "schema": {} }), "invalid", "/name"),
         (json!({ "name": "loop", "schema": { "$ref": "#" } }), "invalid", "$ref"),
-        (json!({ "name": "odd", "schema": { "type": "elephant" } }), "invalid", "not a usable JSON Schema"),
-        (json!({ "name": "odd", "schema": { "pattern": "(" } }), "invalid", "not a usable JSON Schema"),
-        (json!({ "name": "odd" }), "invalid_argument", "`schema`: is needed"),
+        (json!({ "name": "odd", "schema": { "type": "elephant" } }), "invalid", "not a valid JSON Schema"),
+        (json!({ "name": "odd", "schema": { "pattern": "(" } }), "invalid", "not a valid JSON Schema"),
+        (json!({ "name": "odd" }), "invalid_argument", "`schema`: is required"),
         (
             json!({ "name": "odd", "schema": {}, "delete": true }),
             "invalid_argument",
-            "`schema`: is not for this deletion",
+            "`schema`: does not apply to this deletion",
         ),
         (
             json!({ "name": "badge", "description": "x", "children": [], "delete": true }),
             "invalid_argument",
-            "`description`: is not for this deletion; leave it out; `children` is not for this deletion",
+            "`description`: does not apply to this deletion; leave it out; `children` does not apply to this deletion",
         ),
-        (json!({ "name": "odd", "delete": true }), "not_found", "no block type `odd`"),
+        (json!({ "name": "odd", "delete": true }), "not_found", "block type `odd` not found"),
     ] {
         let no = call_refused(&mut ada, "edit_block_type", with_project_id(&site, arguments.clone())).await;
         assert!(no.kind == kind && no.text.contains(said), "{arguments}: {no:?}");

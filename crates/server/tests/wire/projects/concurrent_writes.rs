@@ -1,5 +1,5 @@
-//! What another caller writes between two reads of one call, or between its read and its write: it is never lost, and
-//! never half seen.
+//! What another caller writes between two reads of one call, or between its read and its write: it is never
+//! lost, and never half seen.
 
 use std::sync::{Arc, Mutex};
 

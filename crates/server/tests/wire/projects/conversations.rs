@@ -1,4 +1,5 @@
-//! Creating and deleting as conversations: the same questions and the same end in every way that a client can be asked.
+//! Creating and deleting as conversations: the same questions and the same end in every way that a client can
+//! be asked.
 
 mod interaction_modes;
 
@@ -156,12 +157,13 @@ async fn copy_does_not_ask_for_a_template() {
             (&json!("Copy"), &json!(5)),
             "{front:?}"
         );
-        // Nobody is asked about a copy of what is not there, or has changed, or for the rest of what cannot be.
+        // Nobody is asked about a copy of what is not there, or has changed, or for the rest of what cannot
+        // be.
         for (arguments, words) in [
-            (json!({ "slug": "No!" }), "/slug: must have 1 to 63"),
-            (json!({ "name": "a\nb", "description": "\0" }), "/description: has control characters"),
-            (json!({ "copyOf": "proj_none" }), "there is no project `proj_none`"),
-            (json!({ "copyOf": site.project, "ifRevision": 1 }), "is at revision 7 and not 1"),
+            (json!({ "slug": "No!" }), "/slug: must be 1 to 63"),
+            (json!({ "name": "a\nb", "description": "\0" }), "/description: contains control characters"),
+            (json!({ "copyOf": "proj_none" }), "project `proj_none` not found"),
+            (json!({ "copyOf": site.project, "ifRevision": 1 }), "is at revision 7, not 1"),
         ] {
             let talk =
                 interaction_modes::run_conversation(&app, front, "create_project", &arguments, &[], &mut ada)
@@ -172,7 +174,8 @@ async fn copy_does_not_ask_for_a_template() {
     }
 }
 
-/// What the user does when asked for the name of what is to go, and the words that it ends with; none if it is gone.
+/// What the user does when asked for the name of what is to go, and the words that it ends with; none if it
+/// is gone.
 fn deletion_cases() -> Vec<(&'static str, Vec<ProjectUserAction>, usize, Option<&'static str>)> {
     let update = || {
         FillInAfterOtherCall(
@@ -195,7 +198,7 @@ fn deletion_cases() -> Vec<(&'static str, Vec<ProjectUserAction>, usize, Option<
             "types its name, but it has changed",
             vec![update()],
             1,
-            Some("`project` is no longer what it was when the question was asked"),
+            Some("`project` has changed since the question was asked"),
         ),
     ]
 }
@@ -220,10 +223,7 @@ async fn project_is_deleted_only_after_its_name_is_typed() {
             )
             .await;
             assert_eq!(talk.asked, vec!["name"; asked], "{name} by {front:?}: {talk:?}");
-            assert!(
-                talk.first_message.contains("5 blocks, 1 assets and 2 versions will be gone for good"),
-                "{talk:?}"
-            );
+            assert!(talk.first_message.contains("(blocks: 5, assets: 1, versions: 2)"), "{talk:?}");
             let left = list_projects(&mut ada).await;
             match words {
                 None => {
@@ -265,7 +265,8 @@ async fn project_id_is_not_accepted_as_confirmation() {
     }
 }
 
-/// Where the answer is known, nobody is asked: a dry run, a wrong name, a project that is not there or has changed.
+/// Where the answer is known, nobody is asked: a dry run, a wrong name, a project that is not there or has
+/// changed.
 #[tokio::test(start_paused = true)]
 async fn no_question_is_asked_if_the_outcome_is_known() {
     for front in InteractionMode::ALL {
@@ -288,9 +289,9 @@ async fn no_question_is_asked_if_the_outcome_is_known() {
         let reply = (&talk.reply()["deleted"], &talk.reply()["dryRun"]);
         assert_eq!((talk.asked.len(), reply), (0, (&json!(false), &json!(true))), "{front:?}");
         for (arguments, words) in [
-            (json!({ "projectId": "proj_none" }), "there is no project `proj_none`"),
-            (of(json!({ "ifRevision": 1 })), "is at revision 7 and not 1"),
-            (of(json!({ "confirm": "Borealis" })), "is not the name of the project"),
+            (json!({ "projectId": "proj_none" }), "project `proj_none` not found"),
+            (of(json!({ "ifRevision": 1 })), "is at revision 7, not 1"),
+            (of(json!({ "confirm": "Borealis" })), "is not the project's name"),
         ] {
             let talk =
                 interaction_modes::run_conversation(&app, front, "delete_project", &arguments, &[], &mut ada)

@@ -117,13 +117,17 @@ async fn design_changes_are_atomic() {
             "in_use",
             "`palette.ink` is used by color.text, color.background",
         ),
-        (json!({ "op": "delete", "path": "nothing" }), "not_found", "no token or group `nothing`"),
+        (json!({ "op": "delete", "path": "nothing" }), "not_found", "token or group `nothing` not found"),
         (
             json!({ "op": "rename", "path": "palette.ink", "to": "palette.paper" }),
             "design_refused",
-            "exists already",
+            "already exists",
         ),
-        (json!({ "op": "rename", "path": "nothing", "to": "x" }), "not_found", "no token or group `nothing`"),
+        (
+            json!({ "op": "rename", "path": "nothing", "to": "x" }),
+            "not_found",
+            "token or group `nothing` not found",
+        ),
         (
             json!({ "op": "set", "path": "palette.ink", "value": "{color.text}" }),
             "design_refused",
@@ -145,26 +149,26 @@ async fn design_changes_are_atomic() {
         (
             json!({ "op": "set", "path": "a.{b}", "type": "number", "value": 4 }),
             "design_refused",
-            "cannot be a path",
+            "is not a valid path",
         ),
         (
             json!({ "op": "set", "path": "x", "type": "elephant", "value": 4 }),
             "invalid",
-            "/changes/1/type: there is no type `elephant`",
+            "/changes/1/type: unknown type `elephant`",
         ),
-        (json!({ "op": "set", "path": "x" }), "invalid_argument", "`changes.1.value`: is needed"),
-        (json!({ "op": "rename", "path": "x" }), "invalid_argument", "`changes.1.to`: is needed"),
+        (json!({ "op": "set", "path": "x" }), "invalid_argument", "`changes.1.value`: is required"),
+        (json!({ "op": "rename", "path": "x" }), "invalid_argument", "`changes.1.to`: is required"),
         (
             json!({ "op": "delete", "path": "x", "to": "y" }),
             "invalid_argument",
-            "`changes.1.to`: is not for this change",
+            "`changes.1.to`: does not apply to this change",
         ),
         (
             json!({ "op": "starter", "path": "x" }),
             "invalid_argument",
-            "`changes.1.path`: is not for this change",
+            "`changes.1.path`: does not apply to this change",
         ),
-        (json!({ "op": "import_css" }), "invalid_argument", "`changes.1.source`: is needed"),
+        (json!({ "op": "import_css" }), "invalid_argument", "`changes.1.source`: is required"),
         (json!({ "op": "import_dtcg", "source": "[" }), "import_failed", ""),
         (json!({ "op": "import_dtcg", "source": "7" }), "import_failed", ""),
         (json!({ "op": "import_dtcg", "source": "{\"name\":\"a-package\"}" }), "import_failed", "token"),
@@ -190,8 +194,8 @@ async fn design_changes_are_atomic() {
         json!({ "projectId": project, "changes": [odd("elephant"), odd("number"), odd("mouse")] });
     let no = call_refused(&mut ada, "edit_design_system", arguments).await;
     let is_told = |said: &str| no.text.contains(said);
-    assert!(is_told("/changes/0/type: there is no type `elephant`"), "{no:?}");
-    assert!(is_told("/changes/2/type: there is no type `mouse`") && !is_told("/changes/1"), "{no:?}");
+    assert!(is_told("/changes/0/type: unknown type `elephant`"), "{no:?}");
+    assert!(is_told("/changes/2/type: unknown type `mouse`") && !is_told("/changes/1"), "{no:?}");
     for changes in [json!([]), json!(vec![json!({ "op": "starter" }); 1001])] {
         let no =
             call_refused(&mut ada, "edit_design_system", json!({ "projectId": project, "changes": changes }))
@@ -355,9 +359,13 @@ async fn resolved_tokens_respect_mode_and_are_paginated() {
     .await;
     assert!(one["resolved"][0]["value"].to_string().contains("#ffffff"), "{one}");
     for (arguments, kind, said) in [
-        (json!({ "view": "resolved", "mode": "sepia" }), "invalid", "there are [\"dark\"]"),
-        (json!({ "view": "resolved", "path": "colo" }), "not_found", "no design token `colo`"),
-        (json!({ "view": "tokens", "path": "color.none" }), "not_found", "no design token `color.none`"),
+        (json!({ "view": "resolved", "mode": "sepia" }), "invalid", "available modes: [\"dark\"]"),
+        (json!({ "view": "resolved", "path": "colo" }), "not_found", "design token `colo` not found"),
+        (
+            json!({ "view": "tokens", "path": "color.none" }),
+            "not_found",
+            "design token `color.none` not found",
+        ),
         (json!({ "view": "resolved", "limit": 0 }), "invalid_argument", "limit"),
         (json!({ "view": "colours" }), "invalid_argument", "contrast"),
     ] {

@@ -20,7 +20,8 @@ fn resource_uris(sample: &SampleProject) -> [String; 4] {
     ]
 }
 
-/// A client that watches everything of a site, as far as it may. One with a session hears of lists without asking.
+/// A client that watches everything of a site, as far as it may. One with a session hears of lists without
+/// asking.
 async fn session_subscriber(app: &Arc<App>, caller: Principal, sample: &SampleProject) -> TestClient {
     let mut client = TestClient::for_principal(app, caller).initialize(REVISION, json!({})).await;
     for uri in resource_uris(sample) {
@@ -39,7 +40,8 @@ async fn stateless_subscriber(app: &Arc<App>, caller: Principal, sample: &Sample
     client
 }
 
-/// What has been told since the last time, each by a letter: `P`rojects, `D`esign system, `C`SS of it, `A`sset, `L`ist.
+/// What has been told since the last time, each by a letter: `P`rojects, `D`esign system, `C`SS of it,
+/// `A`sset, `L`ist.
 async fn received_notifications(client: &mut TestClient, sample: &SampleProject) -> String {
     let all = resource_uris(sample);
     let mut letters: Vec<&str> = Vec::new();

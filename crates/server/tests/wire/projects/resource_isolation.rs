@@ -156,7 +156,8 @@ async fn other_spellings_of_a_uri_are_not_found() {
     }
 }
 
-/// Everything that a client could ask to have completed: the arguments of all tools, the variables of all templates.
+/// Everything that a client could ask to have completed: the arguments of all tools, the variables of all
+/// templates.
 async fn completion_targets(client: &mut TestClient) -> Vec<(Value, String)> {
     let mut places = Vec::new();
     for tool in list_tools(client).await {

@@ -1,15 +1,18 @@
-//! What to call each tool with. Every tool has a row here, and every argument and choice of it a sample: whatever is
-//! added to the list without one is named by a test, and is then part of all that is tested of every tool.
+//! What to call each tool with. Every tool has a row here, and every argument and choice of it a sample:
+//! whatever is added to the list without one is named by a test, and is then part of all that is tested of
+//! every tool.
 
 use serde_json::{Value, json};
 
 use super::{SampleProject, base64, client, send_request};
 use crate::harness::TestClient;
 
-/// What tests add to samples themselves: the guards of every write, and cursors, which belong to one list each.
+/// What tests add to samples themselves: the guards of every write, and cursors, which belong to one list
+/// each.
 const TEST_SUPPLIED_ARGUMENTS: [&str; 3] = ["ifRevision", "dryRun", "cursor"];
 
-/// Calls that whoever owns the site can make, each on its own, right after it was built. `None`: there is no row.
+/// Calls that whoever owns the site can make, each on its own, right after it was built. `None`: there is no
+/// row.
 pub(super) fn samples(tool: &str, sample: &SampleProject) -> Option<Vec<Value>> {
     let SampleProject { project, page, section, heading, image, asset } = sample;
     let rows = match tool {
@@ -173,8 +176,8 @@ async fn every_argument_and_every_choice_has_a_sample() {
     }
 }
 
-/// Every sample does what it says, for whoever may: one that always failed would prove nothing about walls. What comes
-/// back has no member that the tool has not promised.
+/// Every sample does what it says, for whoever may: one that always failed would prove nothing about walls.
+/// What comes back has no member that the tool has not promised.
 #[tokio::test(start_paused = true)]
 async fn every_sample_succeeds_for_its_owner() {
     let app = super::app();

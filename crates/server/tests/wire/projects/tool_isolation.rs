@@ -1,5 +1,5 @@
-//! Nobody can tell whether somebody else's project exists: every tool, called in every way, answers as it does for a
-//! project that nobody has, and nothing changes.
+//! Nobody can tell whether somebody else's project exists: every tool, called in every way, answers as it
+//! does for a project that nobody has, and nothing changes.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ async fn assert_indistinguishable_from_missing(
                 }
                 let missing = nobodys.mask_ids(&call_answer(app, caller, *way, &tool, absent).await);
                 assert_eq!(found, missing, "{tool} {sample} by {way:?}");
-                assert!(found.contains("there is no project `<project>`"), "{tool} by {way:?}: {found}");
+                assert!(found.contains("project `<project>` not found"), "{tool} by {way:?}: {found}");
                 compared += 1;
             }
         }
@@ -183,10 +183,7 @@ async fn contents_of_other_projects_are_not_found() {
             let missing = nobodys
                 .mask_ids(&call_answer(&app, &caller, CallMethod::WithoutElicitation, &tool, absent).await);
             assert_eq!(found, missing, "{tool} {sample}");
-            assert!(
-                found.contains("there is no block") || found.contains("there is no asset"),
-                "{tool}: {found}"
-            );
+            assert!(found.contains("` not found; list"), "{tool}: {found}");
             judged += 1;
         }
     }
@@ -198,7 +195,7 @@ async fn contents_of_other_projects_are_not_found() {
     let missing =
         call_answer(&app, &caller, CallMethod::WithoutElicitation, "edit_blocks", &put(&nobodys.asset)).await;
     assert_eq!(theirs.mask_ids(&found), nobodys.mask_ids(&missing));
-    assert!(found.contains("/0/props/src: there is no asset"), "{found}");
+    assert!(found.contains("/0/props/src: asset `"), "{found}");
     assert_eq!((theirs.snapshot(&mut ada).await, own.snapshot(&mut eve).await), before);
 }
 
@@ -242,7 +239,7 @@ async fn foreign_cursor_reveals_nothing() {
             [key_principal(EVE, Scope::Write, None), key_principal(ADA, Scope::Write, Some(&other.project))]
         {
             let found = call_answer(&app, &caller, CallMethod::WithoutElicitation, tool, &arguments).await;
-            let is_absent = found.contains("there is no project");
+            let is_absent = found.contains("` not found; list");
             assert!(is_absent || tool == "list_projects", "{tool}: {found}");
             let without_project = found.replace(&format!("`{}`", site.project), "");
             assert_eq!(without_project, site.mask_ids(&without_project), "{tool}: {found}");
@@ -291,7 +288,7 @@ async fn other_spellings_of_an_id_are_not_found() {
                         text.replace(&json_escape(&site.project), "<project>")
                     };
                     assert_eq!(hide(&found, &theirs), hide(&missing, &nobodys), "{tool} {sample}");
-                    assert!(found.contains("there is no project"), "{tool} {sample}: {found}");
+                    assert!(found.contains("` not found; list"), "{tool} {sample}: {found}");
                 }
             }
         }

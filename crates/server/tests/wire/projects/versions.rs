@@ -206,7 +206,7 @@ async fn invalid_draft_is_not_published() {
             "{no:?}"
         );
         assert_eq!(no.details["errors"][1]["blockId"], json!(image));
-        assert!(no.text.contains("colour") && no.text.contains("there is no asset"), "{}", no.text);
+        assert!(no.text.contains("colour") && no.text.contains("` not found; upload it"), "{}", no.text);
     }
     let list = call_ok(&mut ada, "list_versions", json!({ "projectId": project })).await;
     assert_eq!(list["versions"].as_array().unwrap().len(), 2);

@@ -1,4 +1,4 @@
-//! Rows of assets, and their bytes.
+//! Assets and their bytes.
 
 use std::collections::BTreeSet;
 

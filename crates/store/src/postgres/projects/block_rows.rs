@@ -1,4 +1,4 @@
-//! Rows of blocks, and which assets they name.
+//! Blocks and their asset references.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ const CHILDREN: &str = concat!(
 const CHILD_KEYS: &str = "SELECT id, position FROM project_blocks WHERE project = $1 AND parent = $2
     ORDER BY position, id";
 
-/// Each by the index, however many pages there are.
+/// Looks up each path by index, regardless of the number of pages.
 const TAKEN_PATHS: &str = concat!(
     "SELECT sought FROM unnest($2::bytea[]) AS sought
     WHERE EXISTS (SELECT FROM project_blocks WHERE project = $1 AND path = sought OFFSET 0) AND",
@@ -192,7 +192,7 @@ impl BlockTables for PgTransaction<'_> {
     }
 }
 
-/// What a block is inside of, as it is kept.
+/// The stored parent; empty for pages.
 fn parent_key(parent: Option<&BlockId>) -> &str {
     parent.map_or("", BlockId::as_str)
 }

@@ -1,4 +1,4 @@
-//! Rows of projects, of their block types and design systems.
+//! Projects, their block types and design systems.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ const BY_ID: &str = concat!("SELECT ", project_columns!(), " FROM projects WHERE
 
 const REVISION: &str = "SELECT revision FROM projects WHERE id = $1 AND account = $2";
 
-/// Whoever waits here sees, when it is their turn, what the others have written.
+/// After waiting for the lock, the statement sees what the previous holders wrote.
 const LOCK_BY_ID: &str =
     concat!("SELECT ", project_columns!(), " FROM projects WHERE id = $1 AND account = $2 FOR UPDATE");
 
@@ -41,11 +41,12 @@ const LIST_FROM_ID: &str = concat!(
 
 const ACCOUNTS: &str = "SELECT account FROM project_accounts ORDER BY account";
 
-/// Makes a row or locks the one that is there; its number stays.
+/// Inserts the account row or locks the existing one, without changing its count.
 const LOCK_ACCOUNT: &str = "INSERT INTO project_accounts AS a (account, projects) VALUES ($1, 0)
     ON CONFLICT (account) DO UPDATE SET projects = a.projects RETURNING projects";
 
-/// Sent together with the one before, and done after it: what was done under the lock is seen.
+/// Sent together with the previous statement but executed after it, so it sees what was written under the
+/// lock.
 const TAKEN_SLUGS: &str = "SELECT slug, id FROM projects WHERE account = $1 AND slug = ANY ($2)";
 
 const ADD: &str = concat!(
@@ -57,27 +58,27 @@ const ADD: &str = concat!(
     RETURNING true"
 );
 
-/// What never changes says which one it is.
+/// Immutable columns identify the project.
 const PUT: &str = "UPDATE projects SET name = $3, slug = $4, description = $5, metadata = $6, updated = $8,
         revision = $9, published_version = $10, published_revision = $11, next_version = $12, blocks = $13,
         block_bytes = $14, types = $15, assets = $16, asset_bytes = $17, versions = $18, version_bytes = $19,
         mentions = $20
     WHERE id = $1 AND account = $2 AND created = $7 RETURNING true";
 
-/// Without the texts, which may be long and would be written anew.
+/// Excludes the text columns, which may be long and would be rewritten.
 const PUT_COUNTERS: &str = "UPDATE projects SET updated = $3, revision = $4, published_version = $5,
         published_revision = $6, next_version = $7, blocks = $8, block_bytes = $9, types = $10, assets = $11,
         asset_bytes = $12, versions = $13, version_bytes = $14, mentions = $15
     WHERE id = $1 AND account = $2 RETURNING true";
 
-/// The first versions of so many bytes, or the first one.
+/// The first versions up to a number of bytes, but at least one.
 const DELETE_VERSIONS: &str =
     "WITH gone AS (DELETE FROM project_versions WHERE project = $1 AND number = ANY (ARRAY(
         SELECT number FROM (SELECT number, sum(bytes) OVER (ORDER BY number) - bytes AS before
             FROM project_versions WHERE project = $1) AS v WHERE before < $2::bigint)) RETURNING number)
     SELECT FROM gone LIMIT 1";
 
-/// The same for contents. How long they are is known without reading them.
+/// The same for asset bytes. Their length is known without reading them.
 const DELETE_BYTES: &str =
     "WITH gone AS (DELETE FROM project_bytes WHERE project = $1 AND digest = ANY (ARRAY(
         SELECT digest FROM (SELECT digest, octet_length(content) AS bytes,
@@ -85,7 +86,7 @@ const DELETE_BYTES: &str =
             FROM project_bytes WHERE project = $1) AS b WHERE until - bytes < $2::bigint)) RETURNING digest)
     SELECT FROM gone LIMIT 1";
 
-/// Everything else goes with its row.
+/// Everything else is deleted by a cascade.
 const DELETE: &str = "WITH gone AS (DELETE FROM projects WHERE id = $1 AND account = $2 RETURNING account)
     UPDATE project_accounts a SET projects = a.projects - 1 FROM gone WHERE a.account = gone.account";
 
@@ -212,7 +213,7 @@ impl ProjectTables for PgTransaction<'_> {
         for (bytes, sql) in
             [(project.usage.version_bytes, DELETE_VERSIONS), (project.usage.asset_bytes, DELETE_BYTES)]
         {
-            // What is little goes with the row.
+            // Small rows are deleted by the cascade.
             while bytes > MAX_STATEMENT_BYTES
                 && !self.fetch_rows(sql, &[&id, &to_sql_integer(MAX_STATEMENT_BYTES)]).await?.is_empty()
             {
@@ -281,7 +282,7 @@ impl ProjectTables for PgTransaction<'_> {
     }
 }
 
-/// The values of the columns of a project, where they are not kept as they are.
+/// Column values of a project that need conversion.
 struct ProjectColumnValues<'a> {
     project: &'a Project,
     id: &'a str,
@@ -320,7 +321,7 @@ impl<'a> ProjectColumnValues<'a> {
         }
     }
 
-    /// In the order of [`project_columns`].
+    /// All columns, in the order of [`project_columns`].
     fn all_columns<'v>(&'v self, metadata: &'v String) -> Vec<&'v (dyn ToSql + Sync)> {
         let Project { fields, created, .. } = self.project;
         let mut values: Vec<&(dyn ToSql + Sync)> = vec![&self.id, &self.account, &fields.name, &fields.slug];
@@ -329,13 +330,13 @@ impl<'a> ProjectColumnValues<'a> {
         values
     }
 
-    /// Without what only its own tools change.
+    /// Excludes the columns that only dedicated tools change.
     fn counter_columns(&self) -> Vec<&(dyn ToSql + Sync)> {
         let key: [&(dyn ToSql + Sync); 2] = [&self.id, &self.account];
         key.into_iter().chain(self.mutable_columns()).collect()
     }
 
-    /// What every write changes.
+    /// The columns that every write changes.
     fn mutable_columns(&self) -> impl Iterator<Item = &(dyn ToSql + Sync)> {
         let [version, at] = &self.published;
         let state: [&(dyn ToSql + Sync); 5] =
@@ -344,7 +345,7 @@ impl<'a> ProjectColumnValues<'a> {
     }
 }
 
-/// The row of a project that is held was written. If it is not there, something is wrong here.
+/// Requires that the row of a locked project was written. Anything else is a bug.
 fn expect_one_row(written: &[Row]) -> Result<(), StoreError> {
-    if written.len() == 1 { Ok(()) } else { Err(unreadable("a project that is held")) }
+    if written.len() == 1 { Ok(()) } else { Err(unreadable("a locked project")) }
 }

@@ -1,4 +1,4 @@
-//! From columns to what they stand for.
+//! Converts columns to values.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ pub(super) use super::super::column::get;
 pub(super) use super::super::column::unreadable;
 use crate::text_encoding;
 
-/// A number that is never negative.
+/// A non-negative number.
 pub(super) fn count(row: &Row, column: usize) -> Result<u64, StoreError> {
     u64::try_from(get::<i64>(row, column)?).map_err(|_| unreadable("a number"))
 }
 
-/// A number as it is kept. What is beyond never was written.
+/// A stored number. Larger values are never written.
 pub(super) fn to_sql_integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -33,7 +33,7 @@ pub(super) fn digest(row: &Row, column: usize) -> Result<Digest, StoreError> {
     Ok(Digest(bytes.try_into().map_err(|_| unreadable("a digest"))?))
 }
 
-/// The columns of a project, in the order that [`project`] reads them.
+/// The columns of a project, in the order that [`project`] expects.
 macro_rules! project_columns {
     () => {
         "id, account, name, slug, description, metadata, created, updated, revision, published_version, \
@@ -43,7 +43,7 @@ macro_rules! project_columns {
 }
 pub(super) use project_columns;
 
-/// What is asked for together with a project: nothing of one that is not there for this account, and without looking for it.
+/// Restricts a query to projects of this account: for any other project it returns nothing, without a search.
 macro_rules! project_is_owned {
     () => {
         " EXISTS (SELECT FROM projects WHERE id = $1 AND account = current_setting('fluxway.tenant', true))"
@@ -119,7 +119,7 @@ pub(super) fn block(row: &Row) -> Result<Block, StoreError> {
     })
 }
 
-/// A block, and how many are directly inside.
+/// A block and the number of its direct children.
 pub(super) fn block_entry(row: &Row) -> Result<BlockEntry, StoreError> {
     Ok(BlockEntry { block: block(row)?, children: count(row, 5)? })
 }
@@ -159,7 +159,6 @@ pub(super) fn version(row: &Row) -> Result<Version, StoreError> {
     })
 }
 
-/// Something of every row.
 pub(super) fn read_rows<T, C: FromIterator<T>>(
     rows: &[Row],
     read: impl Fn(&Row) -> Result<T, StoreError>,
@@ -167,7 +166,6 @@ pub(super) fn read_rows<T, C: FromIterator<T>>(
     rows.iter().map(read).collect()
 }
 
-/// The digests in the first column.
 pub(super) fn digests(rows: &[Row]) -> Result<BTreeSet<Digest>, StoreError> {
     read_rows(rows, |row| digest(row, 0))
 }

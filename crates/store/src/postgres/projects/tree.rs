@@ -1,7 +1,7 @@
-//! What is above blocks, inside them and beside them.
+//! Ancestors, descendants and siblings of blocks.
 //!
-//! Whoever walks the tree asks for each block by an index (`LATERAL … OFFSET 0`), however many others there are in the project,
-//! and stops below the greatest depth, even if something goes in circles.
+//! Tree queries look up each block by index (`LATERAL … OFFSET 0`), regardless of the size of the project,
+//! and stop below the maximum depth, even if the data contains a cycle.
 
 use ::projects::blocks::AncestorBlock;
 use ::projects::limits::MAX_BLOCK_DEPTH;
@@ -15,7 +15,7 @@ use super::read::{self, project_is_owned, read_rows};
 use super::row_limit;
 use ::projects::store::tables::{NeighbourKeys, RemovedBlocks, SiblingGap};
 
-/// From these blocks downwards, as far as level $3.
+/// The descendants of these blocks, down to level $3.
 macro_rules! subtree_cte {
     ($columns:literal, $from:literal) => {
         concat!(
@@ -32,7 +32,7 @@ macro_rules! subtree_cte {
     };
 }
 
-/// What is inside of those on the last level is not read but counted.
+/// Children of blocks on the last level are only counted.
 macro_rules! select_subtree {
     ($from:literal) => {
         concat!(
@@ -49,7 +49,7 @@ const ALL_PAGES_SUBTREE: &str = select_subtree!("parent = $2");
 
 const HEIGHT: &str = concat!(subtree_cte!("id", "id = $2"), " SELECT coalesce(max(level), 0) FROM inside");
 
-/// Each array is made once and not for each row.
+/// Builds each array once instead of once per row.
 const DELETE_SUBTREE: &str = concat!(
     subtree_cte!("id", "id = $2"),
     ", gone AS (DELETE FROM project_blocks WHERE project = $1 AND id = ANY (ARRAY(SELECT id FROM inside))
@@ -70,7 +70,7 @@ const ANCESTORS: &str = concat!(
     SELECT id, kind FROM above ORDER BY level"
 );
 
-/// Siblings but for the one that is moved.
+/// The siblings, except for the block that is being moved.
 macro_rules! siblings {
     ($rest:literal) => {
         concat!(
@@ -87,7 +87,7 @@ const SIBLING_BEFORE: &str =
 const SIBLING_AFTER: &str = siblings!(" AND (position, id) > ($4, $5) ORDER BY position, id LIMIT 1");
 const TWO_SIBLINGS_FROM_OFFSET: &str = siblings!(" ORDER BY position, id OFFSET $4 LIMIT 2");
 
-/// One level more than there may be.
+/// One level more than allowed.
 fn max_level() -> i64 {
     row_limit(MAX_BLOCK_DEPTH) + 1
 }
@@ -139,7 +139,7 @@ pub(super) async fn ancestors(
     read_rows(&rows, read::ancestor)
 }
 
-/// `moved` is empty if nothing is.
+/// `moved` is empty if no block is being moved.
 pub(super) async fn neighbours(
     tables: &PgTransaction<'_>,
     project: &ProjectId,
@@ -155,7 +155,7 @@ pub(super) async fn neighbours(
             Ok(NeighbourKeys { left: key(&last, 0)?, right: None })
         }
         SiblingGap::Index(index) => {
-            // From the one before the place, if there is one before it.
+            // Start at the sibling before the index, if there is one.
             let from = i64::from(index.saturating_sub(1));
             let (two, last) = try_join(
                 tables.fetch_rows(TWO_SIBLINGS_FROM_OFFSET, &[&project, &parent, &moved, &from]),

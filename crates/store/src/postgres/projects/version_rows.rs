@@ -1,4 +1,4 @@
-//! Rows of versions, and the digests that they name.
+//! Versions and their digests.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! How SQLite finds rows: by an index, and in the order that is wanted, however many there are.
+//! Tests that SQLite finds and orders rows by an index, regardless of their number.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -6,7 +6,7 @@ use rusqlite::{Connection, params_from_iter};
 use super::tables::{assets, blocks, positions, projects, types, versions};
 use crate::sqlite::schema;
 
-/// What is about a few rows of a project, or of an account.
+/// Statements that concern a few rows of a project or account.
 const SELECTIVE_QUERIES: [&str; 40] = [
     projects::BY_ID,
     projects::REVISION,
@@ -50,7 +50,7 @@ const SELECTIVE_QUERIES: [&str; 40] = [
     versions::DELETE,
 ];
 
-/// What is about all rows of a project, and of no other.
+/// Statements that concern all rows of a project, and no others.
 const FULL_PROJECT_QUERIES: [&str; 7] = [
     projects::DELETE,
     types::ALL,
@@ -67,7 +67,7 @@ fn migrated_connection() -> Connection {
     connection
 }
 
-/// The steps of a statement, in the words of SQLite.
+/// The query plan of a statement.
 fn query_plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let values = vec![Value::Null; statement.parameter_count()];
@@ -75,7 +75,7 @@ fn query_plan(connection: &Connection, sql: &str) -> Vec<String> {
     steps.collect::<Result<_, _>>().unwrap()
 }
 
-/// Whether a step reads a table from end to end, or sorts. What a statement has just found itself may be read so.
+/// Whether a step scans a whole table or sorts. Scanning the statement's own intermediate results is fine.
 fn is_scan_or_sort(step: &str) -> bool {
     let own = ["SCAN inside", "SCAN above", "SCAN CONSTANT ROW"];
     (step.starts_with("SCAN") && !own.contains(&step)) || step.contains("TEMP B-TREE")
@@ -103,7 +103,7 @@ fn selective_queries_do_not_read_a_whole_project() {
     }
 }
 
-/// Whether a project is somebody else's or is not there at all: the same step of the same index finds nothing.
+/// Projects of other accounts and missing projects fail at the same step of the same index.
 #[test]
 fn project_of_another_account_is_excluded_by_the_index() {
     let connection = migrated_connection();

@@ -1,4 +1,4 @@
-//! Rows as values. What this program never wrote is an error.
+//! Converts rows to values. Anything that this program never wrote is an error.
 
 use ::projects::{
     Account, Asset, AssetId, Block, BlockEntry, BlockId, ContentType, CustomBlockType, Digest, OrderKey,
@@ -10,12 +10,10 @@ use rusqlite::{Result, Row};
 use crate::sqlite::column::{optional_timestamp, unreadable};
 use crate::text_encoding;
 
-/// A number as SQLite keeps it.
 pub(super) fn to_sql_integer(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Takes it back.
 pub(super) fn count(row: &Row<'_>, column: usize) -> Result<u64> {
     u64::try_from(row.get::<_, i64>(column)?).map_err(|_| unreadable(row, column))
 }
@@ -24,7 +22,6 @@ fn timestamp(row: &Row<'_>, column: usize) -> Result<Timestamp> {
     optional_timestamp(row, column)?.ok_or_else(|| unreadable(row, column))
 }
 
-/// A text that means something.
 fn parse_text<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> Result<T> {
     let text = row.get_ref(column)?.as_str().ok().and_then(read);
     text.ok_or_else(|| unreadable(row, column))
@@ -38,22 +35,19 @@ fn parse_id<T>(
     parse_text(row, column, |text| parse(text).ok())
 }
 
-/// Which project it is, in this column.
 pub(super) fn project_id(row: &Row<'_>, column: usize) -> Result<ProjectId> {
     parse_id(row, column, ProjectId::parse)
 }
 
-/// Which block it is, in the first column.
 pub(super) fn block_id(row: &Row<'_>) -> Result<BlockId> {
     parse_id(row, 0, BlockId::parse)
 }
 
-/// The key of an order.
 pub(super) fn order_key(row: &Row<'_>, column: usize) -> Result<OrderKey> {
     parse_text(row, column, |text| OrderKey::parse(text).ok())
 }
 
-/// The columns of a project, in the order that [`project`] reads them.
+/// The columns of a project, in the order that [`project`] expects.
 macro_rules! project_columns {
     () => {
         "id, account, slug, name, created, updated, revision, published_version, published_revision, next_version,
@@ -94,7 +88,7 @@ pub(super) fn project(row: &Row<'_>) -> Result<Project> {
     })
 }
 
-/// The columns of a block type, in the order that [`block_type`] reads them.
+/// The columns of a block type, in the order that [`block_type`] expects.
 macro_rules! type_columns {
     () => {
         "name, description, schema, children"
@@ -112,7 +106,7 @@ pub(super) fn block_type(row: &Row<'_>) -> Result<CustomBlockType> {
     })
 }
 
-/// The columns of a block, in the order that [`block`] reads them.
+/// The columns of a block, in the order that [`block`] expects.
 macro_rules! block_columns {
     () => {
         "b.id, b.parent, b.position, b.kind, b.props"
@@ -134,12 +128,12 @@ pub(super) fn block(row: &Row<'_>) -> Result<Block> {
     })
 }
 
-/// A block, and after its columns how many are inside.
+/// A block, followed by the number of its children.
 pub(super) fn block_entry(row: &Row<'_>) -> Result<BlockEntry> {
     Ok(BlockEntry { block: block(row)?, children: count(row, 5)? })
 }
 
-/// The columns of an asset, in the order that [`asset`] reads them.
+/// The columns of an asset, in the order that [`asset`] expects.
 macro_rules! asset_columns {
     () => {
         "id, name, content_type, bytes, digest, created, alt"
@@ -159,7 +153,7 @@ pub(super) fn asset(row: &Row<'_>) -> Result<Asset> {
     })
 }
 
-/// The columns of a version, in the order that [`version`] reads them.
+/// The columns of a version, in the order that [`version`] expects.
 macro_rules! version_columns {
     () => {
         "number, note, created, revision, blocks, bytes"
@@ -178,7 +172,7 @@ pub(super) fn version(row: &Row<'_>) -> Result<Version> {
     })
 }
 
-/// A text in the first column that is read as a whole.
+/// Parses the string in the first column.
 pub(super) fn parse_first_column<T>(row: &Row<'_>, read: impl Fn(&str) -> Option<T>) -> Result<T> {
     parse_text(row, 0, read)
 }

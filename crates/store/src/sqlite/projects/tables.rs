@@ -1,4 +1,4 @@
-//! The tables of projects. Nothing in them waits: SQLite answers when it is asked.
+//! The project tables. All methods complete synchronously.
 
 pub(super) mod assets;
 pub(super) mod blocks;
@@ -15,8 +15,8 @@ use rusqlite::{Connection, OptionalExtension as _, Params, Result, Row};
 
 use crate::sqlite::error;
 
-/// The tables, inside the transaction that the connection has open. Only one thread uses it; the lock is for the compiler,
-/// since use cases may move between threads in other databases.
+/// The tables, inside the open transaction of the connection. Only one thread uses it; the lock satisfies the
+/// compiler, because use cases may move between threads with other databases.
 pub(super) struct SqliteTables<'c>(Mutex<&'c mut Connection>);
 
 type SqliteTableResult<T> = std::result::Result<T, StoreError>;
@@ -36,12 +36,12 @@ impl<'c> SqliteTables<'c> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a statement. Gives how many rows it changed.
+    /// Runs a statement and returns the number of changed rows.
     fn execute(&self, sql: &str, values: impl Params) -> Result<usize> {
         self.connection().prepare_cached(sql)?.execute(values)
     }
 
-    /// The one row that there may be.
+    /// Returns at most one row.
     fn query_one<T>(
         &self,
         sql: &str,
@@ -51,7 +51,6 @@ impl<'c> SqliteTables<'c> {
         self.connection().prepare_cached(sql)?.query_row(values, read).optional()
     }
 
-    /// All rows.
     fn query_all<T>(
         &self,
         sql: &str,
@@ -61,7 +60,6 @@ impl<'c> SqliteTables<'c> {
         self.connection().prepare_cached(sql)?.query_map(values, read)?.collect()
     }
 
-    /// Whether there is a row.
     fn exists(&self, sql: &str, values: impl Params) -> Result<bool> {
         self.connection().prepare_cached(sql)?.exists(values)
     }

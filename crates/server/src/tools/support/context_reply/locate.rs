@@ -1,4 +1,4 @@
-//! From the folder that a caller names to the projects that are meant.
+//! Finds the projects for the folder that a caller names.
 
 use std::path::Path;
 
@@ -9,30 +9,30 @@ use tree::{Roots, Tree};
 use super::display_name;
 use crate::error::RequestError;
 
-/// Folders above the one that was named, at most.
+/// How many parent folders are searched.
 const MAX_PARENT_FOLDERS: usize = 16;
 const WORKSPACE_FOLDER: &str = ".fluxloop";
-/// The folders that a repository keeps its projects in.
+/// The folders in which a repository stores its projects.
 const PROJECT_FOLDERS: [&str; 2] = ["fluxloop/", ".fluxloop/"];
 
-/// Projects, and the tree that they lie in.
+/// Projects and the tree that contains them.
 pub(crate) struct LocatedProjects {
     pub(crate) tree: Tree,
     pub(crate) projects: FluxloopProjects,
-    /// The folder that was named, from the tree.
+    /// The named folder, relative to the tree.
     pub(crate) subfolder: String,
-    /// The tree, from the allowed root that holds it; empty or with a slash at the end.
+    /// The tree, relative to the allowed root that contains it; empty or with a trailing slash.
     root_prefix: String,
-    /// Puts names of the repository into sentences.
+    /// Makes names from the repository safe for sentences.
     pub(crate) redactor: NameRedactor,
 }
 
 impl LocatedProjects {
-    /// Looks in the folder itself, then above it, as far as that is allowed and belongs to the same repository.
+    /// Searches the folder itself, then its parents, within the allowed roots and the same repository.
     pub(crate) fn find(roots: &Roots, wanted: &str) -> Result<Self, RequestError> {
         let named = roots.open(wanted)?;
         let own = named.path().to_owned();
-        // The results of 0.4 lie beside its scenarios: whoever names a folder of a workspace means the workspace.
+        // In 0.4, results are stored next to scenarios: a folder inside a workspace stands for the workspace.
         let is_workspace = |folder: &&Path| folder.file_name().is_some_and(|name| name == WORKSPACE_FOLDER);
         let workspace = own.ancestors().find(is_workspace).and_then(Path::parent);
         let of_workspace = workspace.and_then(|folder| Self::find_in_parent(roots, folder, &own));
@@ -51,7 +51,7 @@ impl LocatedProjects {
             return Ok(here);
         }
         for folder in own.ancestors().take(MAX_PARENT_FOLDERS).skip(1) {
-            // Above the allowed roots there is nothing.
+            // Folders above the allowed roots cannot be opened.
             let Some(found) = Self::find_in_parent(roots, folder, &own) else { continue };
             if found.has_projects() {
                 return Ok(found);
@@ -63,7 +63,7 @@ impl LocatedProjects {
         Ok(here)
     }
 
-    /// What a folder further up has for the one that was named.
+    /// The projects in a parent folder that are relevant for the named one.
     fn find_in_parent(roots: &Roots, folder: &Path, own: &Path) -> Option<Self> {
         let tree = roots.open(folder.to_str()?).ok()?;
         let inside = own.strip_prefix(folder).ok()?.display().to_string();
@@ -87,7 +87,7 @@ impl LocatedProjects {
         self.tree.metadata(".git").ok().flatten().is_some()
     }
 
-    /// Keeps the project of a name or folder.
+    /// Keeps only the project with this name or folder.
     pub(crate) fn select_project(mut self, wanted: Option<&str>) -> Result<Self, RequestError> {
         let Some(wanted) = wanted else { return Ok(self) };
         let folder = wanted.trim_end_matches('/');
@@ -95,23 +95,23 @@ impl LocatedProjects {
         if !self.projects.list.iter().any(is_meant) {
             let names: Vec<String> =
                 self.projects.list.iter().map(|project| display_name(&self, project)).collect();
-            let there = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
+            let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             let wanted: String = wanted.chars().take(100).collect();
             return Err(RequestError::invalid_argument(
                 "project",
-                format!("there is no project `{wanted}`; there are: {there}"),
+                format!("there is no project `{wanted}`; available: {there}"),
             ));
         }
         self.projects = self.projects.filter(is_meant);
         Ok(self)
     }
 
-    /// A path in the tree as one from the allowed root, where resources are read from.
+    /// Converts a path in the tree to one relative to the allowed root, as resources use it.
     pub(crate) fn path_from_root(&self, path: &str) -> String {
         format!("{}{path}", self.root_prefix)
     }
 
-    /// What a project is called: its name, or its folder where names do not tell projects apart.
+    /// A project's name, or its folder if the name is not unique.
     pub(crate) fn label(&self, folder: &str) -> String {
         let Some(project) = self.projects.get(folder) else { return folder.to_owned() };
         let alike = self.projects.list.iter().filter(|other| other.name == project.name).count();
@@ -119,8 +119,8 @@ impl LocatedProjects {
     }
 }
 
-/// Whether a project that was found further up is that of the folder: it holds it, or is one of the same repository. Those of
-/// other folders beside it are none of its business.
+/// Whether a project found in a parent is relevant for the folder: it contains the folder, or belongs to the
+/// whole repository. Projects of sibling folders do not count.
 fn is_relevant_for(project: &FluxloopProject, inside: &str) -> bool {
     let folder = project.folder.as_str();
     let holds = inside.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));

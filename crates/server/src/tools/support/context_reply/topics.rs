@@ -1,4 +1,4 @@
-//! What a planner should ask `faq` next: chosen by what is there. A test asks every one of them.
+//! What a planner should ask `faq` next, chosen by what was found. A test asks every topic.
 
 use codebase::Profile;
 use fluxloop::project::{Experiment, FluxloopProject, InputSource};
@@ -30,7 +30,7 @@ const SUCCESS_CRITERIA: &str = "success_criteria";
 const TRACES: &str = "traces_jsonl";
 const VARIATION: &str = "variation_strategies";
 
-/// Topics in order, none twice.
+/// Topics in order, without duplicates.
 #[derive(Default)]
 struct TopicList(Vec<String>);
 
@@ -60,7 +60,6 @@ impl TopicList {
     }
 }
 
-/// The topic of a framework.
 pub(super) fn framework_topic(name: &str) -> String {
     format!("{}_integration", name.replace('-', "_"))
 }

@@ -1,22 +1,22 @@
-//! Makes an answer fit into so many tokens, by shortening what is longest.
+//! Makes a reply fit a token limit by shortening its longest parts.
 //!
-//! Keys stay; lists and texts get shorter, the largest first, and what was left out is told. A list whose order is from
-//! old to new loses its beginning.
+//! Keys stay; lists and strings get shorter, the largest first, and notes say what was left out. A list that
+//! is ordered from old to new loses its beginning.
 
 use codebase::NameKind;
 use serde_json::Value;
 
-/// Bytes of JSON that make a token, about.
+/// Approximate bytes of JSON per token.
 const BYTES_PER_TOKEN: usize = 4;
-/// Texts are not cut below so many characters, lists not below so many entries.
+/// Strings and lists are not cut below these lengths.
 const MIN_TEXT_CHARS: usize = 120;
 const MIN_LIST_ENTRIES: usize = 1;
-/// An object with more keys is a list by another name.
+/// An object with more keys is treated like a list.
 const MAX_UNTRUNCATED_KEYS: usize = 24;
-/// Lists that begin with what is oldest.
+/// Lists that start with the oldest entry.
 const OLDEST_FIRST: [&str; 1] = ["trend"];
 
-/// What an answer does not have in full.
+/// A part that a reply does not contain in full.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TruncationNote {
     path: String,
@@ -33,14 +33,14 @@ impl TruncationNote {
     }
 }
 
-/// Shortens an answer. `kept` are the paths of what must stay whole.
+/// Shortens a reply. `kept` are the paths of values that must not be shortened.
 pub(crate) fn truncate_to_tokens(
     answer: &mut Value,
     max_tokens: usize,
     kept: &[&str],
 ) -> Vec<TruncationNote> {
     let mut left_out: Vec<TruncationNote> = Vec::new();
-    // Every round takes half of something, so there are few.
+    // Every round halves something, so there are few rounds.
     while json_bytes(answer) / BYTES_PER_TOKEN > max_tokens {
         let mut largest = None;
         find_largest(answer, String::new(), kept, &mut largest);
@@ -52,12 +52,12 @@ pub(crate) fn truncate_to_tokens(
             None => left_out.push(cut),
         }
     }
-    // What was shortened inside something that went altogether needs no word.
+    // Drop notes without a loss.
     left_out.retain(|left| left.total > left.shown);
     left_out
 }
 
-/// Something that could be shortened.
+/// The largest part that can be shortened.
 struct LargestPart {
     bytes: usize,
     path: String,
@@ -68,8 +68,8 @@ fn json_bytes(value: &Value) -> usize {
     serde_json::to_string(value).map_or(0, |text| text.len())
 }
 
-/// Finds what weighs most of what may be shortened, and gives the weight of all. Deeper things go before those that hold them
-/// only if they are most of them.
+/// Finds the largest part that can be shortened, and returns the size of `value`. A nested part is preferred
+/// to its container only if it makes up most of it.
 fn find_largest(value: &Value, path: String, kept: &[&str], largest: &mut Option<LargestPart>) -> usize {
     find_largest_at(value, &path, "", kept, largest)
 }
@@ -84,7 +84,7 @@ fn find_largest_at(
     if kept.contains(&path) {
         return json_bytes(value);
     }
-    // A key may be a name that a file of the repository gives, and the path ends up in a sentence.
+    // A key may come from a file of the repository, and the path ends up in a sentence.
     let deeper = |name: &str| {
         let name = if NameKind::Setting.is_safe_name(name) { name } else { "(a key)" };
         if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
@@ -107,7 +107,7 @@ fn find_largest_at(
         Value::String(text) => (text.len() + 2, text.len() > MIN_TEXT_CHARS * 2),
         _ => (json_bytes(value), false),
     };
-    // A list goes before what is inside it unless that is nearly all of the list.
+    // A container is preferred to a nested part unless the part is nearly all of it.
     if may_shrink && largest.as_ref().is_none_or(|known| bytes > known.bytes + known.bytes / 4) {
         *largest = Some(LargestPart { bytes, path: path.to_owned(), pointer: pointer.to_owned() });
     }

@@ -1,8 +1,8 @@
-//! Arguments that only some actions take. A schema could say it by `oneOf`, which some clients refuse.
+//! Arguments that only some actions take. A schema would need `oneOf` for that, which some clients reject.
 
 use crate::error::RequestError;
 
-/// An argument of a tool that does several things.
+/// An argument of a tool with several actions.
 pub(crate) struct ArgumentRule<'a, A> {
     name: &'a str,
     is_given: bool,
@@ -10,18 +10,18 @@ pub(crate) struct ArgumentRule<'a, A> {
     is_required: bool,
 }
 
-/// These actions cannot do without it.
+/// These actions require the argument.
 pub(crate) const fn required<'a, A>(name: &'a str, is_given: bool, actions: &'a [A]) -> ArgumentRule<'a, A> {
     ArgumentRule { name, is_given, actions, is_required: true }
 }
 
-/// These actions may have it.
+/// These actions accept the argument.
 pub(crate) const fn optional<'a, A>(name: &'a str, is_given: bool, actions: &'a [A]) -> ArgumentRule<'a, A> {
     ArgumentRule { name, is_given, actions, is_required: false }
 }
 
-/// Refuses what an action does not take, and misses what it needs: everything at once, by name. `subject` is what the
-/// arguments are of, such as `changes.3.`, and `what` is what takes them, such as `action`.
+/// Reports all arguments that an action does not take, or that it lacks, in one error. `repository` is the
+/// prefix of the arguments, such as `changes.3.`, and `what` is what takes them, such as `action`.
 pub(crate) fn check_rules<A: PartialEq>(
     repository: &str,
     what: &str,
@@ -31,8 +31,8 @@ pub(crate) fn check_rules<A: PartialEq>(
     let wrong = |row: &ArgumentRule<'_, A>| {
         let is_taken = row.actions.contains(action);
         match (row.is_given, is_taken) {
-            (true, false) => Some(format!("is not for this {what}; leave it out")),
-            (false, true) if row.is_required => Some(format!("is needed for this {what}")),
+            (true, false) => Some(format!("does not apply to this {what}; leave it out")),
+            (false, true) if row.is_required => Some(format!("is required for this {what}")),
             _ => None,
         }
     };
@@ -53,12 +53,12 @@ mod tests {
             (1, (true, false, false), ""),
             (1, (true, true, false), ""),
             (2, (false, true, true), ""),
-            (1, (false, false, false), "`x.a`: is needed for this step"),
-            (3, (false, true, false), "`x.b`: is not for this step; leave it out"),
+            (1, (false, false, false), "`x.a`: is required for this step"),
+            (3, (false, true, false), "`x.b`: does not apply to this step; leave it out"),
             (
                 2,
                 (true, false, false),
-                "`x.a`: is not for this step; leave it out; `x.c` is needed for this step",
+                "`x.a`: does not apply to this step; leave it out; `x.c` is required for this step",
             ),
         ] {
             let (a, b, c) = given;

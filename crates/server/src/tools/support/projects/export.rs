@@ -7,7 +7,7 @@ use design_tokens::export::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A format for another tool.
+/// An export format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
@@ -43,7 +43,7 @@ impl DesignExportFormat {
         match self {
             Self::Css | Self::Tailwind => "text/css",
             Self::Scss => "text/x-scss",
-            // A preset: an object that a configuration takes in.
+            // A preset: an object that a Tailwind configuration includes.
             Self::TailwindV3 | Self::Json | Self::Flat => "application/json",
         }
     }

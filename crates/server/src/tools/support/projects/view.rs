@@ -1,4 +1,4 @@
-//! How projects and what is in them are shown.
+//! Views of projects and their contents.
 
 use design_tokens::TokenFinding;
 use projects::blocks::{Block, BlockNode};
@@ -17,7 +17,7 @@ use crate::rpc::resources::projects::{SUGGESTION_QUERY_LIMIT, asset_uri, design_
 
 use super::{NestedFields, parse_selection};
 
-/// A project without what is in it.
+/// A project without its contents.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProjectView {
@@ -25,27 +25,27 @@ pub(crate) struct ProjectView {
     pub(crate) name: String,
     slug: String,
     description: String,
-    /// `draft`, or `published` if a version is.
+    /// `draft`, or `published` if a version is published.
     status: String,
-    /// Grows with every write; `ifRevision` compares it.
+    /// Incremented by every write; `ifRevision` compares it.
     revision: u64,
     created_at: String,
     updated_at: String,
-    /// The version that is published.
+    /// The published version.
     #[serde(skip_serializing_if = "Option::is_none")]
     published_version: Option<u32>,
-    /// Whether the draft is not what is published.
+    /// Whether the draft differs from the published version.
     has_changes: bool,
     metadata: Map<String, Value>,
     usage: UsageView,
-    /// The resource with its design tokens.
+    /// URI of the resource with its design tokens.
     design_system: String,
-    /// It was only tried: nothing was written.
+    /// Dry run: nothing was written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) dry_run: bool,
 }
 
-/// How much is in a project.
+/// The size of a project.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UsageView {
@@ -63,7 +63,6 @@ impl UsageView {
 }
 
 impl ProjectView {
-    /// Its members.
     const FIELDS: [&'static str; 13] = [
         "id",
         "name",
@@ -82,12 +81,11 @@ impl ProjectView {
     const NESTED_FIELDS: [NestedFields<'static>; 2] =
         [("usage", Some(&UsageView::FIELDS)), ("metadata", None)];
 
-    /// The members that are wanted.
     pub(crate) fn parse_selection(names: &[String]) -> Result<FieldSelection, RequestError> {
         parse_selection(names, &Self::FIELDS, &Self::NESTED_FIELDS)
     }
 
-    /// As it is after a write, or would be.
+    /// The project as it is after a write, or would be.
     pub(crate) fn after_write(project: Project, options: WriteOptions) -> Self {
         Self { dry_run: options.dry_run, ..Self::from_project(project) }
     }
@@ -118,7 +116,7 @@ impl ProjectView {
     }
 }
 
-/// A block as lists show it.
+/// A block in a list.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BlockView {
@@ -131,7 +129,6 @@ pub(crate) struct BlockView {
 }
 
 impl BlockView {
-    /// With everything that it says.
     pub(crate) fn full(block: Block) -> Self {
         Self {
             id: block.id.to_string(),
@@ -141,13 +138,13 @@ impl BlockView {
         }
     }
 
-    /// Without its props, which whoever created it knows.
+    /// Without its props, which its creator knows.
     pub(crate) fn brief(block: Block) -> Self {
         Self { props: None, ..Self::full(block) }
     }
 }
 
-/// A block in a tree, or a part of what it says.
+/// A block in a tree, or some of its fields.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct NodeView {
@@ -158,7 +155,7 @@ pub(crate) struct NodeView {
     parent_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     props: Option<Value>,
-    /// How many are directly inside that were not read.
+    /// Number of children that were not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     more: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -166,15 +163,13 @@ pub(crate) struct NodeView {
 }
 
 impl NodeView {
-    /// What can be selected.
     const FIELDS: [&'static str; 6] = ["id", "type", "parentId", "props", "children", "more"];
 
-    /// The members that are wanted.
     pub(crate) fn parse_selection(names: &[String]) -> Result<FieldSelection, RequestError> {
         parse_selection(names, &Self::FIELDS, &[("props", None)])
     }
 
-    /// What is inside is part of every selection: without it nobody would see the tree.
+    /// Children are part of every selection: without them there is no tree.
     pub(crate) fn from_node(node: BlockNode, selection: &FieldSelection) -> Self {
         let BlockNode { block, children, hidden } = node;
         let wanted = |name: &str| selection.includes(name);
@@ -189,7 +184,7 @@ impl NodeView {
             r#type: wanted("type").then_some(block.kind),
             parent_id: block.parent.filter(|_| wanted("parentId")).map(|parent| parent.to_string()),
             props,
-            // Nor would they see where it was cut.
+            // Always included: it shows where the tree was cut.
             more: Some(hidden).filter(|hidden| *hidden > 0),
             children: children.into_iter().map(|child| Self::from_node(child, selection)).collect(),
         }
@@ -208,16 +203,14 @@ pub(crate) struct AssetView {
     digest: String,
     created_at: String,
     alt: String,
-    /// The resource with its content.
+    /// URI of the resource with its content.
     uri: String,
 }
 
 impl AssetView {
-    /// Its members.
     const FIELDS: [&'static str; 8] =
         ["id", "name", "contentType", "bytes", "digest", "createdAt", "alt", "uri"];
 
-    /// The members that are wanted.
     pub(crate) fn parse_selection(names: &[String]) -> Result<FieldSelection, RequestError> {
         parse_selection(names, &Self::FIELDS, &[])
     }
@@ -236,7 +229,7 @@ impl AssetView {
     }
 }
 
-/// A version without what is in it.
+/// A version without its contents.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct VersionView {
@@ -261,7 +254,7 @@ impl VersionView {
     }
 }
 
-/// Something that is wrong with a design system.
+/// A problem of a design system.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct FindingView {
     /// The token, group, or part of a value.
@@ -278,7 +271,7 @@ impl FindingView {
     }
 }
 
-/// Something of which the caller wants to see all, or a part.
+/// A value with all its fields, or only those that the caller selected.
 pub(crate) enum SelectedFields<T> {
     Full(T),
     Partial(Map<String, Value>),
@@ -291,7 +284,7 @@ impl<T: Serialize> SelectedFields<T> {
         }
         match serde_json::to_value(whole) {
             Ok(Value::Object(object)) => Ok(Self::Partial(selection.apply(object))),
-            Ok(_) => Err(RequestError::internal("what was to be shown in part is not an object")),
+            Ok(_) => Err(RequestError::internal("a value with selected fields is not an object")),
             Err(error) => Err(RequestError::internal(error)),
         }
     }
@@ -313,16 +306,16 @@ impl<T: JsonSchema> JsonSchema for SelectedFields<T> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = T::json_schema(generator);
-        // Whoever selects gets less.
+        // A selection may omit any field.
         schema.remove("required");
         schema
     }
 }
 
-/// How many projects are in memory at a time. Each may be some hundred kilobytes there.
+/// How many projects are in memory at a time. Each may take some hundred kilobytes.
 const MAX_PROJECTS_PER_BATCH: u32 = 200;
 
-/// Shows the projects that a caller may see, one after the other, and says where to go on if that were not all.
+/// Calls `show` for each project that the caller may see. Returns where to continue if there are more.
 pub(crate) async fn for_each_visible_project(
     scope: &ProjectScope,
     page: Page,
@@ -341,8 +334,8 @@ pub(crate) async fn for_each_visible_project(
     }
 }
 
-/// The projects that a caller may see as one JSON array, if that fits into an answer: nothing is cut that nobody asked
-/// to be cut.
+/// The projects that the caller may see, as one JSON array. An error if they do not fit into a response:
+/// a list is never cut unless the caller asked for it.
 pub(crate) async fn visible_projects_json<T: Serialize>(
     scope: &ProjectScope,
     page: Page,
@@ -351,7 +344,7 @@ pub(crate) async fn visible_projects_json<T: Serialize>(
     let (mut shown, mut bytes) = (Vec::new(), 0);
     let add = |project: Project| {
         let one = to_raw_value(&view(project)?).map_err(RequestError::internal)?;
-        // With what stands between it and the next.
+        // Plus one for the comma.
         bytes += one.get().len() + 1;
         shown.push(one);
         if bytes > MAX_RESPONSE_BYTES { Err(RequestError::ResponseTooLarge) } else { Ok(()) }
@@ -360,7 +353,7 @@ pub(crate) async fn visible_projects_json<T: Serialize>(
     Ok((to_raw_value(&shown).map_err(RequestError::internal)?, next))
 }
 
-/// The projects that a caller may see, from a place on.
+/// One page of the projects that the caller may see.
 pub(crate) async fn visible_projects(
     scope: &ProjectScope,
     page: Page,
@@ -383,7 +376,7 @@ pub(crate) async fn visible_projects(
     }
 }
 
-/// The ids of projects that begin like this, as far as the caller may see them.
+/// The ids with this prefix among the projects that the caller may see.
 pub(crate) async fn project_ids_with_prefix(
     scope: &ProjectScope,
     typed: &str,

@@ -1,4 +1,4 @@
-//! Rows of assets, and their bytes.
+//! Assets and their bytes.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ const ADD_BYTES: &str = "INSERT INTO project_bytes (project, digest, content) VA
 pub(crate) const COPY_BYTES: &str = "INSERT INTO project_bytes (project, digest, content)
     SELECT ?2, digest, content FROM project_bytes WHERE project = ?1 AND digest = ?3";
 
-/// The length of a content is known without reading it.
+/// SQLite knows the length without reading the content.
 pub(crate) const UNREFERENCED_BYTES: &str =
     "SELECT length(content) FROM project_bytes WHERE project = ?1 AND digest = ?2
     AND NOT EXISTS (SELECT 1 FROM project_assets WHERE project = ?1 AND digest = ?2)

@@ -1,4 +1,4 @@
-//! Rows of blocks.
+//! Blocks.
 
 use std::collections::BTreeSet;
 
@@ -16,22 +16,23 @@ use ::projects::store::tables::{BlockTables, NeighbourKeys, RemovedBlocks, RowWi
 pub(crate) const BY_ID: &str =
     concat!("SELECT ", block_columns!(), " FROM project_blocks b WHERE b.project = ?1 AND b.id = ?2");
 
-/// In an order that an index has, and in which rows were likely added.
+/// Ordered by an index, which is likely the insertion order as well.
 pub(crate) const ALL: &str = concat!(
     "SELECT ",
     block_columns!(),
     " FROM project_blocks b WHERE b.project = ?1 ORDER BY b.parent, b.position, b.id"
 );
 
-/// How many are directly inside of a block.
+/// The number of direct children.
 macro_rules! child_count {
     () => {
         "(SELECT count(*) FROM project_blocks c WHERE c.project = b.project AND c.parent = b.id)"
     };
 }
 
-/// A block, or all pages, and what is inside: project, block, levels, rows. The rows that were found lead to the next
-/// ones, and not the other way round: `CROSS JOIN` says so. What is inside of those on the last level is not read but counted.
+/// A block, or all pages, and its descendants. Parameters: project, block, levels, rows. `CROSS JOIN` forces
+/// SQLite to look up blocks from the rows found so far. Children of blocks on the last level are only
+/// counted.
 macro_rules! select_subtree {
     ($begin:literal) => {
         concat!(
@@ -92,7 +93,7 @@ pub(crate) const PUT_PROPS: &str =
 pub(crate) const PUT_POSITION: &str =
     "UPDATE project_blocks SET parent = ?3, position = ?4 WHERE project = ?1 AND id = ?2";
 
-/// A block and all that is inside, however deep, also if it goes in circles.
+/// A block and all of its descendants. Terminates even if the data contains a cycle.
 macro_rules! in_subtree {
     ($rest:literal) => {
         concat!(
@@ -108,7 +109,7 @@ macro_rules! in_subtree {
 pub(crate) const COUNT_SUBTREE_MENTIONS: &str =
     in_subtree!("SELECT count(*) FROM project_block_assets WHERE project = ?1 AND block IN inside");
 
-/// What assets they name goes with them.
+/// Their asset references are deleted by a cascade.
 pub(crate) const DELETE_SUBTREE: &str = in_subtree!(
     "DELETE FROM project_blocks WHERE project = ?1 AND id IN inside RETURNING octet_length(props)"
 );
@@ -119,7 +120,7 @@ const ADD_ASSET_MENTION: &str =
 pub(crate) const DELETE_ASSET_MENTIONS: &str =
     "DELETE FROM project_block_assets WHERE project = ?1 AND block = ?2";
 
-/// What pages are inside of.
+/// The stored parent; empty for pages.
 pub(super) fn parent_key(parent: Option<&BlockId>) -> &str {
     parent.map_or("", BlockId::as_str)
 }
@@ -142,7 +143,7 @@ impl BlockTables for SqliteTables<'_> {
     ) -> SqliteTableResult<Vec<BlockEntry>> {
         let sql = if root.is_some() { SUBTREE } else { ALL_PAGES_SUBTREE };
         let most = i64::from(query.max_blocks) + 1;
-        // One level more than there may be, even if something goes in circles.
+        // One level more than allowed; terminates even if the data contains a cycle.
         let depth = i64::from(query.depth).min(to_sql_integer(MAX_BLOCK_DEPTH as u64) + 1);
         to_store_result(self.query_all(
             sql,

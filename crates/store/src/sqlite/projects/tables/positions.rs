@@ -1,4 +1,4 @@
-//! Where blocks stand among their siblings.
+//! Positions of blocks among their siblings.
 
 use ::projects::{Block, BlockId, OrderKey, ProjectId};
 use rusqlite::{Result, Row, params};
@@ -8,7 +8,7 @@ use super::SqliteTables;
 use super::blocks::parent_key;
 use ::projects::store::tables::{NeighbourKeys, SiblingGap};
 
-/// After every key: they are letters and digits.
+/// Sorts after every key, because keys consist of letters and digits.
 const AFTER_LAST_KEY: &str = "~";
 
 macro_rules! sibling {
@@ -23,16 +23,15 @@ pub(crate) const SIBLING_AFTER: &str =
     sibling!("AND (position, id) > (?4, ?5) ORDER BY position, id LIMIT 1");
 pub(crate) const TWO_SIBLINGS_FROM_OFFSET: &str = sibling!("ORDER BY position, id LIMIT 2 OFFSET ?4");
 
-/// The only column.
 fn first_column(row: &Row<'_>) -> Result<OrderKey> {
     order_key(row, 0)
 }
 
-/// The children of a block, but for one that is to be moved.
+/// The children of a block, except for one that is being moved.
 struct Siblings<'a> {
     project: &'a str,
     parent: &'a str,
-    /// Empty without: that is nobody's id.
+    /// Empty if no block is moved; no block has an empty id.
     moved: &'a str,
 }
 
@@ -86,7 +85,7 @@ impl SqliteTables<'_> {
         self.query_one(sql, [siblings.project, siblings.parent, siblings.moved, key, id], first_column)
     }
 
-    /// So many stand to the left, if there are so many.
+    /// The neighbours with `index` siblings to their left, or the end if there are fewer siblings.
     fn neighbours_at_index(&self, siblings: &Siblings<'_>, index: u32) -> Result<NeighbourKeys> {
         let values = params![siblings.project, siblings.parent, siblings.moved, index - 1];
         let mut sides = self.query_all(TWO_SIBLINGS_FROM_OFFSET, values, first_column)?.into_iter();

@@ -1,4 +1,4 @@
-//! Rows of projects.
+//! Projects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::sqlite::error;
 use crate::text_encoding;
 use ::projects::store::tables::{LockedAccount, ProjectTables, RowWindow};
 
-/// By an index that has both: a project of somebody else is not met on the way, and costs what an absent one does.
+/// Uses an index on both columns, so that a project of another account costs the same as a missing one.
 macro_rules! by_id {
     () => {
         " FROM projects INDEXED BY projects_by_id WHERE id = ?1 AND account = ?2"
@@ -53,26 +53,26 @@ const ADD: &str = "INSERT INTO projects (id, account, slug, name, description, m
 const INCREMENT_PROJECT_COUNT: &str = "INSERT INTO project_accounts (account, projects) VALUES (?1, 1)
     ON CONFLICT (account) DO UPDATE SET projects = projects + 1";
 
-/// The row of an account without projects goes first, and the other then finds none.
+/// Deletes the row of an account with one project; otherwise the second statement decrements its count.
 const DECREMENT_PROJECT_COUNT: [&str; 2] = [
     "DELETE FROM project_accounts WHERE account = ?1 AND projects = 1",
     "UPDATE project_accounts SET projects = projects - 1 WHERE account = ?1",
 ];
 
-/// What never changes says which one it is.
+/// Immutable columns identify the project.
 pub(crate) const PUT: &str = "UPDATE projects SET slug = ?3, name = ?4, description = ?5, metadata = ?6, updated = ?8,
         revision = ?9, published_version = ?10, published_revision = ?11, next_version = ?12, blocks = ?13,
         block_bytes = ?14, types = ?15, assets = ?16, asset_bytes = ?17, versions = ?18, version_bytes = ?19, mentions = ?20
     WHERE id = ?1 AND account = ?2 AND created = ?7";
 
-/// Without the texts, which may be long.
+/// Excludes the text columns, which may be long.
 pub(crate) const PUT_COUNTERS: &str =
     "UPDATE projects SET updated = ?3, revision = ?4, published_version = ?5,
         published_revision = ?6, next_version = ?7, blocks = ?8, block_bytes = ?9, types = ?10, assets = ?11,
         asset_bytes = ?12, versions = ?13, version_bytes = ?14, mentions = ?15
     WHERE id = ?1 AND account = ?2";
 
-/// What belongs to it goes with it.
+/// Everything that belongs to the project is deleted by a cascade.
 pub(crate) const DELETE: &str = "DELETE FROM projects WHERE id = ?1";
 
 pub(crate) const DESIGN: &str = "SELECT document FROM project_designs WHERE project = ?1";
@@ -87,7 +87,7 @@ impl ProjectTables for SqliteTables<'_> {
     }
 
     async fn lock_project(&self, account: &Account, id: &ProjectId) -> SqliteTableResult<Option<Project>> {
-        // Whoever writes has the database to themselves.
+        // A write transaction has exclusive access to the database.
         self.project(account, id).await
     }
 
@@ -195,11 +195,11 @@ impl SqliteTables<'_> {
         Ok(is_new)
     }
 
-    /// Writes the row of a project that is there.
+    /// Updates the row of an existing project.
     fn update_project_row(&self, sql: &str, values: Vec<Value>) -> Result<()> {
         match self.execute(sql, params_from_iter(values))? {
             1 => Ok(()),
-            _ => Err(error::misuse_error("a project that is held is not there")),
+            _ => Err(error::misuse_error("a locked project is missing")),
         }
     }
 
@@ -213,7 +213,7 @@ impl SqliteTables<'_> {
     }
 }
 
-/// The values of a project's row: which one it is, its texts, when it was made, and all that every write changes.
+/// All columns of a project: its key, texts, creation time and mutable columns.
 fn all_columns(project: &Project) -> Vec<Value> {
     let fields = &project.fields;
     let texts = [
@@ -227,12 +227,11 @@ fn all_columns(project: &Project) -> Vec<Value> {
     key_columns(project).into_iter().chain(texts).chain([created]).chain(mutable_columns(project)).collect()
 }
 
-/// Which project it is.
 fn key_columns(project: &Project) -> [Value; 2] {
     [project.id.as_str(), project.account.as_str()].map(|text| text.to_owned().into())
 }
 
-/// What every write changes.
+/// The columns that every write changes.
 fn mutable_columns(project: &Project) -> impl Iterator<Item = Value> {
     let Project { usage, published, .. } = project;
     let ProjectUsage {

@@ -1,4 +1,4 @@
-//! Rows of block types.
+//! Block types.
 
 use std::collections::BTreeSet;
 

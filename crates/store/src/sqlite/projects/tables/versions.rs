@@ -1,4 +1,4 @@
-//! Rows of versions.
+//! Versions.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ const ADD_DIGEST: &str = "INSERT INTO project_version_assets (project, digest, v
 pub(crate) const DIGESTS_OF_VERSION: &str =
     "SELECT digest FROM project_version_assets WHERE project = ?1 AND version = ?2";
 
-/// What digests it names goes with it.
+/// Its digests are deleted by a cascade.
 pub(crate) const DELETE: &str = "DELETE FROM project_versions WHERE project = ?1 AND number = ?2";
 
 pub(crate) const CLEAR_DRAFT: [&str; 4] = [
