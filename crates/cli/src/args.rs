@@ -25,7 +25,7 @@ const STYLES: Styles = Styles::styled()
 #[command(name = "fluxway", version, styles = STYLES, max_term_width = 100, after_help = "\
 Examples:
   fluxway demo                             Watch it work on a sample repository
-  fluxway integrate ~/src/app     Add FluxLoop, question by question
+  fluxway integrate ~/src/app              Add FluxLoop, question by question
 
 `fluxway help COMMAND` explains a command.")]
 pub(crate) struct Args {
