@@ -381,7 +381,7 @@ pub(crate) enum KeysCommand {
     #[command(after_help = "\
 Examples:
   fluxway keys create --label laptop                      A read-only key
-  fluxway keys create --scope read,write --expires 90d    A key that may write")]
+  fluxway keys create --scope write --expires 90d         A key that may write")]
     Create {
         /// Scope: read, write, admin or execute; each includes those before it
         #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read")]

@@ -92,7 +92,14 @@ impl SettingsLayer {
 fn environment_error(error: &clap::Error) -> ConfigError {
     let text = error.render().to_string();
     let text = text.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default();
-    ConfigError::Environment(text.to_owned())
+    // clap names the flag; the user has set the variable.
+    let named = text.split_once(" for '--").and_then(|(what, rest)| {
+        let (flag, why) = rest.split_once('\'')?;
+        let flag = flag.split([' ', '[', '=']).next()?;
+        let variable = setting_rows().into_iter().find(|row| row.flag == format!("--{flag}"))?.variable;
+        Some(format!("{variable}: {what}{why}"))
+    });
+    ConfigError::Environment(named.unwrap_or_else(|| text.to_owned()))
 }
 
 /// A command line with every setting, to read the environment and to list them.
@@ -142,8 +149,10 @@ pub(crate) enum ConfigError {
     Environment(String),
     #[error("toolsets: {0}")]
     Toolset(String),
-    #[error("root: {} is not a folder", .0.display())]
-    Root(PathBuf),
+    #[error("no such folder: {}", .0.display())]
+    NoSuchFolder(PathBuf),
+    #[error("{} is a file; pass the folder of a repository", .0.display())]
+    NotAFolder(PathBuf),
     #[error("root: {0}")]
     GuardedRoot(String),
     #[error("seal-key: expected 32 bytes as base64 or hexadecimal")]
@@ -156,8 +165,8 @@ pub(crate) enum ConfigError {
         "database: there is no home folder for the default database; name one, such as sqlite:fluxway.db"
     )]
     NoDataFolder,
-    #[error("`{one}` requires `{other}`")]
-    MissingCompanion { one: &'static str, other: &'static str },
+    #[error("`{one}` requires {other}")]
+    MissingCompanion { one: &'static str, other: String },
     #[error("trusted-proxy: `{0}` is not an address or network, such as 10.0.0.7 or 10.0.0.0/8")]
     TrustedProxy(String),
     #[error("public-url: `{0}` is not a URL without a path, such as https://mcp.example.com")]
@@ -206,7 +215,10 @@ fn parse_file(text: &str) -> Result<SettingsLayer, String> {
         setting_rows().into_iter().map(|row| row.name).filter(|name| !name.is_empty()).collect();
     for name in setting_names(&table) {
         if !known.contains(&name) {
-            let hint = nearest(&name, known.iter().map(String::as_str))
+            // The right name, but outside of its section?
+            let in_section = known.iter().find(|known| known.ends_with(&format!(".{name}"))).map(String::as_str);
+            let hint = in_section
+                .or_else(|| nearest(&name, known.iter().map(String::as_str)))
                 .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             return Err(format!("unknown setting `{name}`{hint}"));
         }
@@ -233,10 +245,23 @@ fn warn_about_unknown_variables() {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         if name.starts_with(ENV_PREFIX) && !known.iter().any(|known| *known == name) {
-            let hint = nearest(&name, known.iter().map(String::as_str))
-                .map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            // All of them begin alike: only the rest can resemble another.
+            let rest = |name: &str| name.trim_start_matches(ENV_PREFIX).to_owned();
+            let own_names: Vec<String> = known.iter().map(|known| rest(known)).collect();
+            let hint = nearest(&rest(&name), own_names.iter().map(String::as_str))
+                .map_or_else(String::new, |near| format!("; did you mean {ENV_PREFIX}{near}?"));
             print_notice(&format!("warning: unknown variable {name} is ignored{hint}"));
         }
+    }
+}
+
+/// A folder that the user named, with every link in its path resolved.
+#[expect(clippy::disallowed_methods, reason = "the user named this folder")]
+pub(crate) fn canonical_folder(folder: &Path) -> Result<PathBuf, ConfigError> {
+    match folder.canonicalize() {
+        Ok(real) if real.is_dir() => Ok(real),
+        Ok(_) => Err(ConfigError::NotAFolder(folder.to_path_buf())),
+        Err(_) => Err(ConfigError::NoSuchFolder(folder.to_path_buf())),
     }
 }
 
@@ -251,10 +276,7 @@ impl Config {
         let is_given = given.is_some();
         let roots: Vec<PathBuf> = match given {
             Some(roots) => {
-                let real = |root: PathBuf| {
-                    root.canonicalize().ok().filter(|real| real.is_dir()).ok_or(ConfigError::Root(root))
-                };
-                roots.into_iter().map(real).collect::<Result<_, _>>()?
+                roots.iter().map(|root| canonical_folder(root)).collect::<Result<_, _>>()?
             }
             None => Path::new(".").canonicalize().ok().filter(can_be_project).into_iter().collect(),
         };

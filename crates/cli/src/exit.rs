@@ -53,7 +53,7 @@ pub(crate) fn report(failure: &CommandError) -> ExitCode {
         // What shells report for a program that SIGINT ended.
         CommandError::Stopped(_) => (130, ""),
         CommandError::Store(store::OpenError::Failed { .. }) => {
-            (3, "another process may be using it: try again, or name another one with --database URL")
+            (3, "is the database server running, or is another process using the file? Name another one with --database URL")
         }
         CommandError::Store(_) => (3, "name another one with --database URL"),
         CommandError::Io { .. }

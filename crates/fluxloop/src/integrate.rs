@@ -110,12 +110,20 @@ impl Integration {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no package `{package}`; the packages are {}", known.join(", "))]
+#[error("no package `{package}`; {}", list_packages(known))]
 pub struct UnknownPackage {
     /// The requested name, redacted.
     pub package: String,
     /// The first existing packages.
     pub known: Vec<String>,
+}
+
+fn list_packages(known: &[String]) -> String {
+    match known {
+        [] => "this repository has no packages".to_owned(),
+        [only] => format!("the only package is `{only}`"),
+        all => format!("the packages are {}", all.join(", ")),
+    }
 }
 
 /// Everything a recipe can look at.

@@ -24,8 +24,8 @@ const MAX_PATH_BYTES: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RootError {
     #[error(
-        "no folder to work in: the server was started in `{started_in}`, which is not a project, and no root was given; \
-         pass `--root DIR` or set FLUXWAY_ROOT where the server is started or registered"
+        "no folder to work in: `{started_in}` is too broad to be a repository, and no other folder was given; pass `--root DIR`, or \
+         set FLUXWAY_ROOT where the server is registered"
     )]
     NoRoot { started_in: String },
     #[error("`{path}` is outside the allowed folders; allowed: {}", allowed.join(", "))]

@@ -199,12 +199,12 @@ async fn build_authenticator(
         if !is_local {
             let why = format!(
                 "cannot listen on {address}: no API key exists yet, so only loopback addresses are allowed. Create a key first:\n  \
-                 fluxway keys create --scope read,write"
+                 fluxway keys create --scope write"
             );
             return Err(CommandError::Usage(why));
         }
         let how = "warning: no API key exists yet, so every call is rejected. Create one while the server runs:\n  \
-                   fluxway keys create --scope read,write";
+                   fluxway keys create --scope write";
         announce(config.log_format, how);
     }
     let pepper = database::resolve_pepper(&mut config.serving, store.as_ref()).await?;

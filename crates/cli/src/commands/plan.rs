@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::{AskPolicy, CliClient, with_client};
 use crate::args::{ApplyArgs, IntegrationArgs, PlanArgs, UndoArgs};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, canonical_folder};
 use crate::exit::{self, CommandError};
 use crate::styling::escape_controls;
 
@@ -260,10 +260,8 @@ pub(super) fn render_section(title: &str, lines: &Value) -> String {
     lines.map(|line| [title, ": ", &escape_controls(line), "\n"].concat()).collect()
 }
 
-#[expect(clippy::disallowed_methods, reason = "the user named this folder")]
 pub(super) fn resolve_root(folder: &Path) -> Result<PathBuf, CommandError> {
-    let real = folder.canonicalize().ok().filter(|real| real.is_dir());
-    let real = real.ok_or_else(|| ConfigError::Root(folder.to_path_buf()))?;
+    let real = canonical_folder(folder)?;
     server::check_root(&real).map_err(|error| ConfigError::GuardedRoot(error.to_string()))?;
     Ok(real)
 }

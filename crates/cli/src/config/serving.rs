@@ -213,7 +213,7 @@ impl ServingSettings {
             (None, _) => None,
             (Some((issuer, jwks)), Some(audience)) => Some((JwtPolicy { issuer, audience }, jwks)),
             (Some(_), None) => {
-                return Err(ConfigError::MissingCompanion { one: "issuer", other: "audience or public-url" });
+                return Err(ConfigError::MissingCompanion { one: "issuer", other: "`audience` or `public-url`".to_owned() });
             }
         };
         let mut hosts = http.allow_host.unwrap_or_default();
@@ -267,8 +267,8 @@ fn require_both<A, B>(
     match (a, b) {
         (Some(a), Some(b)) => Ok(Some((a, b))),
         (None, None) => Ok(None),
-        (Some(_), None) => Err(ConfigError::MissingCompanion { one, other }),
-        (None, Some(_)) => Err(ConfigError::MissingCompanion { one: other, other: one }),
+        (Some(_), None) => Err(ConfigError::MissingCompanion { one, other: format!("`{other}`") }),
+        (None, Some(_)) => Err(ConfigError::MissingCompanion { one: other, other: format!("`{one}`") }),
     }
 }
 

@@ -81,12 +81,16 @@ fn invalid_settings_are_rejected_by_name() {
             "[serve]\nrate-limt = 3",
             "invalid settings in FILE: unknown setting `serve.rate-limt`; did you mean `serve.rate-limit`?",
         ),
+        (
+            "rate-limit = 3",
+            "invalid settings in FILE: unknown setting `rate-limit`; did you mean `serve.rate-limit`?",
+        ),
         ("[colours]\nred = 3", "invalid settings in FILE: unknown setting `colours`"),
         (
             "toolsets = ['nonsense']",
             "toolsets: unknown toolset `nonsense`; expected one of integrate, docs, context, reference, projects, diagnostics",
         ),
-        ("root = ['/no/such/folder']", "root: /no/such/folder is not a folder"),
+        ("root = ['/no/such/folder']", "no such folder: /no/such/folder"),
         ("seal-key = 'short'", "seal-key: expected 32 bytes as base64 or hexadecimal"),
         ("log = 'loud'", "invalid settings in FILE: unknown variant `loud`"),
         (

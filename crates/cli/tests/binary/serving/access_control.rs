@@ -73,7 +73,7 @@ fn only_loopback_is_served_without_a_key() {
     };
     let everywhere = ["--http", "0.0.0.0:0"];
     let no_key = "cannot listen on 0.0.0.0:0: no API key exists yet, so only loopback addresses are allowed. \
-                  Create a key first:\n  fluxway keys create --scope read,write\n";
+                  Create a key first:\n  fluxway keys create --scope write\n";
     assert!(refusal(&everywhere).contains(no_key));
     // Keys that open nothing are no keys.
     fixture.create_key(&["--expires", "0m"]);
