@@ -109,8 +109,8 @@ Examples:
     /// Call a tool and print its result
     ///
     /// Arguments are --NAME VALUE (`fluxway tools` lists them); repeat a list argument for each item. Long or nested
-    /// arguments are easier as JSON: --args '{...}', --args @FILE or --args - for stdin. An interactive tool asks on the
-    /// terminal.
+    /// arguments are easier as JSON: --args '{...}', --args @FILE or --args - for stdin. An argument that is an object
+    /// takes @FILE and - as well. An interactive tool asks on the terminal.
     #[command(after_help = "\
 Examples:
   fluxway call analyze_repository --root ~/src/app
@@ -158,7 +158,11 @@ impl Command {
     pub(crate) fn settings(&self) -> SettingsLayer {
         let mut layer = SettingsLayer::default();
         match self {
-            Self::Integrate(args) => layer.prompts = args.prompts.clone(),
+            Self::Integrate(args) => {
+                layer.roots = args.repository.settings();
+                layer.prompts = args.prompts.clone();
+            }
+            Self::Plan(args) => layer.roots = args.repository.settings(),
             Self::Apply(args) => {
                 layer.roots = args.roots.clone();
                 layer.prompts = args.prompts.clone();
@@ -187,9 +191,30 @@ impl Command {
             Self::Keys { database, .. } | Self::Projects { database, .. } => {
                 layer.serve.database = database.clone();
             }
-            Self::Plan(_) | Self::Index(_) | Self::Demo { .. } | Self::Completions { .. } => {}
+            Self::Index(_) | Self::Demo { .. } | Self::Completions { .. } => {}
         }
         layer
+    }
+}
+
+/// The repository of a command: its one word, or a flag as everywhere else.
+#[derive(clap::Args)]
+pub(crate) struct RepositoryArgs {
+    /// Repository [default: the current folder]
+    #[arg(value_name = "DIR")]
+    word: Option<PathBuf>,
+    /// The same as DIR
+    #[arg(long, value_name = "DIR", conflicts_with = "word")]
+    root: Option<PathBuf>,
+}
+
+impl RepositoryArgs {
+    pub(crate) fn folder(&self) -> Option<&PathBuf> {
+        self.word.as_ref().or(self.root.as_ref())
+    }
+
+    fn settings(&self) -> RootLayer {
+        RootLayer { root: self.folder().map(|folder| vec![folder.clone()]) }
     }
 }
 
@@ -219,9 +244,8 @@ pub(crate) struct IntegrationArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct PlanArgs {
-    /// Repository [default: the current folder]
-    #[arg(value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) repository: RepositoryArgs,
     /// Save the plan to a file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -234,9 +258,8 @@ pub(crate) struct PlanArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct IntegrateArgs {
-    /// Repository [default: the current folder]
-    #[arg(value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) repository: RepositoryArgs,
     /// Write without asking; open questions get their defaults
     #[arg(long, short)]
     pub(crate) yes: bool,
@@ -292,7 +315,7 @@ pub(crate) struct ApplyArgs {
     #[arg(long)]
     pub(crate) check: bool,
     /// With --check: run the commands without asking
-    #[arg(long, short, requires = "check")]
+    #[arg(long, short)]
     pub(crate) yes: bool,
     /// Protected path that the plan may write; repeatable
     #[arg(long, value_name = "PATH")]
@@ -346,6 +369,9 @@ pub(crate) struct ServeArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct ToolsArgs {
+    /// Only these tools [default: all]
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
     /// Print the tools/list result
     #[arg(long)]
     pub(crate) json: bool,
@@ -390,7 +416,7 @@ Examples:
         #[arg(long, value_name = "ID")]
         project: Option<String>,
         /// Time until the key expires: 30m, 12h, 90d, 8w [default: never]
-        #[arg(long, value_name = "TIME", value_parser = crate::commands::keys::parse_duration)]
+        #[arg(long, value_name = "TIME", value_parser = crate::commands::keys::parse_lifetime)]
         expires: Option<std::time::Duration>,
         /// Label, shown by `keys list`
         #[arg(long, value_name = "TEXT", default_value = "")]

@@ -216,7 +216,8 @@ fn parse_file(text: &str) -> Result<SettingsLayer, String> {
     for name in setting_names(&table) {
         if !known.contains(&name) {
             // The right name, but outside of its section?
-            let in_section = known.iter().find(|known| known.ends_with(&format!(".{name}"))).map(String::as_str);
+            let in_section =
+                known.iter().find(|known| known.ends_with(&format!(".{name}"))).map(String::as_str);
             let hint = in_section
                 .or_else(|| nearest(&name, known.iter().map(String::as_str)))
                 .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
@@ -257,7 +258,7 @@ fn warn_about_unknown_variables() {
 
 /// A folder that the user named, with every link in its path resolved.
 #[expect(clippy::disallowed_methods, reason = "the user named this folder")]
-pub(crate) fn canonical_folder(folder: &Path) -> Result<PathBuf, ConfigError> {
+fn canonical_folder(folder: &Path) -> Result<PathBuf, ConfigError> {
     match folder.canonicalize() {
         Ok(real) if real.is_dir() => Ok(real),
         Ok(_) => Err(ConfigError::NotAFolder(folder.to_path_buf())),
@@ -275,9 +276,7 @@ impl Config {
         let given = roots.root;
         let is_given = given.is_some();
         let roots: Vec<PathBuf> = match given {
-            Some(roots) => {
-                roots.iter().map(|root| canonical_folder(root)).collect::<Result<_, _>>()?
-            }
+            Some(roots) => roots.iter().map(|root| canonical_folder(root)).collect::<Result<_, _>>()?,
             None => Path::new(".").canonicalize().ok().filter(can_be_project).into_iter().collect(),
         };
         for root in &roots {

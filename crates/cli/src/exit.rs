@@ -52,9 +52,10 @@ pub(crate) fn report(failure: &CommandError) -> ExitCode {
         CommandError::Refused(_) | CommandError::Project(server::projects::Error::Rejected(_)) => (1, ""),
         // What shells report for a program that SIGINT ended.
         CommandError::Stopped(_) => (130, ""),
-        CommandError::Store(store::OpenError::Failed { .. }) => {
-            (3, "is the database server running, or is another process using the file? Name another one with --database URL")
-        }
+        CommandError::Store(store::OpenError::Failed { .. }) => (
+            3,
+            "is the database server running, or is another process using the file? Name another one with --database URL",
+        ),
         CommandError::Store(_) => (3, "name another one with --database URL"),
         CommandError::Io { .. }
         | CommandError::Environment(_)
@@ -86,8 +87,8 @@ pub(crate) fn print_page(text: &str) -> Result<(), CommandError> {
     print(&styling::render_page(text))
 }
 
-/// Reports a usage error, or prints the help or version that was asked for.
-pub(crate) fn report_usage_error(error: &clap::Error, words: &[OsString]) -> ExitCode {
+/// Reports a usage error, with what is likely to mend it, or prints the help or version that was asked for.
+pub(crate) fn report_usage_error(error: &clap::Error, words: &[OsString], hint: Option<&str>) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let text = crate::help::render(words);
@@ -104,6 +105,9 @@ pub(crate) fn report_usage_error(error: &clap::Error, words: &[OsString]) -> Exi
     }
     // What was typed may contain names of files, which may contain anything.
     print_notice(&error.render().to_string());
+    if let Some(hint) = hint {
+        print_notice(&format!("hint: {hint}"));
+    }
     ExitCode::from(2)
 }
 

@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 
 use args::{Args, Command};
 use config::{Config, ConfigSources};
@@ -27,10 +27,14 @@ use exit::CommandError;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let words = with_default_command(std::env::args_os().collect());
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let words = with_default_command(typed.clone());
     let args = match Args::try_parse_from(&words) {
         Ok(args) => args,
-        Err(error) => return exit::report_usage_error(&error, &words),
+        Err(error) => {
+            let hint = if words == typed { None } else { misplaced_command_hint(&typed) };
+            return exit::report_usage_error(&error, &words, hint.as_deref());
+        }
     };
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
@@ -60,6 +64,16 @@ fn with_default_command(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
+/// The line as it was meant, if a command stands behind the options: they were taken for those of `serve`.
+fn misplaced_command_hint(typed: &[OsString]) -> Option<String> {
+    let mut words: Vec<&str> = typed.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
+    let known = Args::command();
+    let at = words.iter().position(|word| known.find_subcommand(word).is_some())?;
+    let command = words.remove(at);
+    let line = shlex::try_join(["fluxway", command].into_iter().chain(words)).ok()?;
+    Some(format!("options go after the command: {line}"))
+}
+
 fn run(args: Args) -> Result<(), CommandError> {
     let Some(command) = args.command else { return Ok(()) };
     if let Command::Completions { shell } = command {
@@ -72,8 +86,8 @@ fn run(args: Args) -> Result<(), CommandError> {
     let config = Config::resolve(&sources)?;
     logging::init(&config);
     match command {
-        Command::Serve(_) => commands::serve::run(config, sources),
-        Command::Tools(args) => commands::tools::run(config, args.json),
+        Command::Serve(args) => commands::serve::run(config, sources, &args),
+        Command::Tools(args) => commands::tools::run(config, &args),
         Command::Call(args) => commands::call::run(config, &args.tool, args.rest),
         Command::Faq(args) => commands::faq::run(config, &args),
         Command::Index(args) => commands::index::run(&args),
@@ -103,6 +117,21 @@ mod tests {
         ] {
             let words = line.split(' ').map(Into::into).collect();
             assert_eq!(with_default_command(words).join(" ".as_ref()), expected);
+        }
+    }
+
+    #[test]
+    fn a_command_behind_options_is_named() {
+        for (line, expected) in [
+            ("fluxway --root . plan", Some("options go after the command: fluxway plan --root .")),
+            (
+                "fluxway --yes integrate app",
+                Some("options go after the command: fluxway integrate --yes app"),
+            ),
+            ("fluxway --read-onyl", None),
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(Into::into).collect();
+            assert_eq!(misplaced_command_hint(&words).as_deref(), expected, "{line}");
         }
     }
 }

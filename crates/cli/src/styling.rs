@@ -4,6 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 use rustix::termios::tcgetwinsize;
+use textwrap::WordSeparator;
+use unicode_width::UnicodeWidthStr as _;
 
 /// Whether colours are welcome on stdout.
 pub(crate) fn use_colour_on_stdout() -> bool {
@@ -25,7 +27,7 @@ pub(crate) fn stdout_columns() -> Option<usize> {
     terminal_columns(io::stdout()).or_else(|| env_var("COLUMNS").parse().ok()).filter(|columns| *columns > 0)
 }
 
-fn stderr_columns() -> Option<usize> {
+pub(crate) fn stderr_columns() -> Option<usize> {
     terminal_columns(io::stderr())
 }
 
@@ -128,9 +130,11 @@ fn colourize(text: &str, colour: &str) -> String {
 
 /// Markdown for a terminal: headings stand out, prose is wrapped, code and tables stay as they are.
 pub(crate) fn render_markdown(text: &str, coloured: bool, width: usize) -> String {
+    let lines =
+        if width == usize::MAX { text.lines().map(str::to_owned).collect() } else { join_paragraphs(text) };
     let mut in_code = false;
     let mut shown = String::new();
-    for line in text.lines() {
+    for line in &lines {
         let is_fence = line.trim_start().starts_with("```");
         in_code ^= is_fence;
         let (colour, wraps) = match line.as_bytes() {
@@ -141,13 +145,57 @@ pub(crate) fn render_markdown(text: &str, coloured: bool, width: usize) -> Strin
             _ => ("", true),
         };
         let colour = if coloured { colour } else { "" };
-        for part in if wraps { wrap_hanging(line, width) } else { vec![line.to_owned()] } {
+        for part in if wraps { wrap_hanging(line, width) } else { vec![line.clone()] } {
             let part = part.split('\t').map(escape_controls).collect::<Vec<_>>().join("\t");
             shown.push_str(&colourize(&part, colour));
             shown.push('\n');
         }
     }
     shown
+}
+
+/// The lines of a Markdown text, each paragraph and each item of a list on one: they were broken for another width.
+fn join_paragraphs(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let (mut in_code, mut is_open) = (false, false);
+    for line in text.lines() {
+        let is_fence = line.trim_start().starts_with("```");
+        let begins_item = marker_length(line.trim_start()) > 0;
+        // Below a paragraph, an indent does not make code.
+        let is_indented_code = line.starts_with("    ") && !is_open && !begins_item;
+        let is_prose = !is_fence && !in_code && !is_indented_code && !is_block(line);
+        in_code ^= is_fence;
+        match lines.last_mut() {
+            Some(last) if is_open && is_prose && !begins_item => {
+                last.push(' ');
+                last.push_str(line.trim());
+            }
+            _ if is_prose => lines.push(line.trim_end().to_owned()),
+            _ => lines.push(line.to_owned()),
+        }
+        // Two spaces or a backslash at the end are a line break.
+        is_open = is_prose && !line.ends_with("  ") && !line.ends_with('\\');
+    }
+    lines
+}
+
+/// Whether a line of Markdown stands for itself: a blank one, a heading, a row of a table, a quote, a rule, HTML.
+fn is_block(line: &str) -> bool {
+    let line = line.trim();
+    let is_rule = |line: &str| {
+        line.len() >= 3 && ['-', '=', '*', '_'].iter().any(|mark| line.chars().all(|c| c == *mark))
+    };
+    line.is_empty() || line.starts_with(['#', '|', '>', '<']) || is_rule(line)
+}
+
+/// The length of what a list item begins with: `- `, `* `, `+ ` or `1. `.
+fn marker_length(body: &str) -> usize {
+    let digits = body.bytes().take_while(u8::is_ascii_digit).count();
+    match body.as_bytes() {
+        [b'-' | b'*' | b'+', b' ', ..] => 2,
+        _ if digits > 0 && body[digits..].starts_with(". ") => digits + 2,
+        _ => 0,
+    }
 }
 
 /// Whether a text is a unified diff.
@@ -212,8 +260,8 @@ fn label_style(line: &str) -> Option<(usize, &'static str)> {
     LABELS.iter().find(|(label, _)| line.starts_with(label)).map(|(label, colour)| (label.len(), *colour))
 }
 
-/// Wraps a line so that what follows is indented like it: a list item under its text, a labelled line by two. A command to
-/// copy stays in one piece.
+/// Wraps a line so that what follows is indented like it: a list item under its text, a labelled line by two, an option
+/// further than its description. A command to copy stays in one piece.
 pub(crate) fn wrap_hanging(line: &str, width: usize) -> Vec<String> {
     let body = line.trim_start();
     let indent = line.len() - body.len();
@@ -223,33 +271,81 @@ pub(crate) fn wrap_hanging(line: &str, width: usize) -> Vec<String> {
         return vec![line.to_owned()];
     }
     let hanging = match body.as_bytes() {
-        [b'-' | b'*', b' ', ..] => indent + 2,
         _ if label_style(line).is_some() => indent + 2,
-        _ => indent,
+        [b'-', b'-', ..] if indent >= 2 => indent + 6,
+        _ => indent + marker_length(body),
     };
     // A terminal that is too narrow for the indent gets none.
     let hanging = if hanging + 20 > width { 0 } else { hanging };
-    let hanging = " ".repeat(hanging);
-    let mut options = wrap_options(width).subsequent_indent(&hanging);
-    if line.is_ascii() {
-        // Unicode allows breaks after a slash; a path that is broken cannot be copied.
-        options = options.word_separator(textwrap::WordSeparator::AsciiSpace);
-    }
-    textwrap::wrap(line, options).into_iter().map(Into::into).collect()
+    fill_lines(line, width, &" ".repeat(hanging))
 }
 
-fn wrap_options<'a>(width: usize) -> textwrap::Options<'a> {
-    // Not at hyphens: `Ctrl-C` is one word. Not inside of words: a path or a command that is cut cannot be copied.
-    textwrap::Options::new(width.max(1))
-        .word_splitter(textwrap::WordSplitter::NoHyphenation)
-        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
-        .break_words(false)
+/// Puts as much of a line into each line as fits. What is longer than a line stays whole: a path or a command that is cut
+/// cannot be copied.
+fn fill_lines(line: &str, width: usize, hanging: &str) -> Vec<String> {
+    let finish = |filled: &str| filled.trim_end_matches(' ').to_owned();
+    // No character is wider than its bytes are many.
+    if line.len() <= width {
+        return vec![finish(line)];
+    }
+    let (mut lines, mut filled, mut used) = (Vec::new(), String::new(), 0);
+    for part in breakable_parts(line, width.saturating_sub(hanging.len())) {
+        let is_begun = !filled.trim_start().is_empty();
+        if is_begun && used + part.trim_end_matches(' ').width() > width {
+            lines.push(finish(&filled));
+            hanging.clone_into(&mut filled);
+            used = hanging.len();
+        }
+        filled.push_str(part);
+        used += part.width();
+    }
+    lines.push(finish(&filled));
+    lines
+}
+
+/// The parts between which a line may be broken, each with the spaces behind it: words, not parts of them, and not words
+/// between backticks if all of them fit into `room` columns. A list of options may be broken between two of them.
+fn breakable_parts(line: &str, room: usize) -> Vec<&str> {
+    // Unicode allows breaks after a slash; a path that is broken cannot be copied.
+    let separator = if line.is_ascii() { WordSeparator::AsciiSpace } else { WordSeparator::new() };
+    let mut parts = Vec::new();
+    let (mut start, mut end) = (0, 0);
+    for word in separator.find_words(line) {
+        end += word.word.len() + word.whitespace.len();
+        if is_unfinished_code(line, start, end, room) {
+            continue;
+        }
+        let part = &line[start..end];
+        if part.starts_with('<') && part.contains('|') {
+            parts.extend(part.split_inclusive('|'));
+        } else {
+            parts.push(part);
+        }
+        start = end;
+    }
+    parts
+}
+
+/// Whether a part of a line ends between two backticks and, with the word that has the second one, fits into `room` columns.
+fn is_unfinished_code(line: &str, start: usize, end: usize, room: usize) -> bool {
+    // Counted first: a part is short, and the rest of a line may be very long.
+    if line[start..end].matches('`').count().is_multiple_of(2) {
+        return false;
+    }
+    let Some(close) = line[end..].find('`').map(|at| end + at) else { return false };
+    let stop = line[close..].find(' ').map_or(line.len(), |at| close + at);
+    line[start..stop].width() <= room
 }
 
 /// A text in lines of at most `width` columns, broken between words.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    // Where lines are drawn over, one that the terminal breaks would spoil the drawing.
-    textwrap::wrap(text, wrap_options(width).break_words(true)).into_iter().map(Into::into).collect()
+    // Not at hyphens: `Ctrl-C` is one word. Inside of words if need be: where lines are drawn over, one that the terminal
+    // breaks would spoil the drawing.
+    let options = textwrap::Options::new(width.max(1))
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
+        .break_words(true);
+    textwrap::wrap(text, options).into_iter().map(Into::into).collect()
 }
 
 fn render_diff_line(line: &str, coloured: bool) -> String {
@@ -350,12 +446,42 @@ mod tests {
             ("  plain words that go on and on", 24, "  plain words that go on\n  and on\n"),
             ("  fluxway apply 0123456789abcdef", 24, "  fluxway apply 0123456789abcdef\n"),
             ("/a/very/long/path/that/is/not/cut", 24, "/a/very/long/path/that/is/not/cut\n"),
+            ("    /a/path/that/is/not/cut either", 24, "    /a/path/that/is/not/cut\n    either\n"),
+            (" 10. one two three four five six", 26, " 10. one two three four\n     five six\n"),
+            ("run it with `uv run fluxloop`, twice", 24, "run it with\n`uv run fluxloop`, twice\n"),
+            ("run `one two three four five six`", 24, "run `one two three four\nfive six`\n"),
+            ("a ` is not closed by anything here", 24, "a ` is not closed by\nanything here\n"),
+            ("日本 `a b` and the `c d e f`", 20, "日本 `a b` and the\n`c d e f`\n"),
+            ("  --kind <one|two|three|four|five>", 28, "  --kind <one|two|three|\n        four|five>\n"),
+            ("one two three four five    ", 24, "one two three four five\n"),
             ("\n", 24, "\n"),
         ] {
             assert_eq!(render_message(line, false, width), expected);
         }
         let coloured = render_message("warning: one two three four five", true, 24);
         assert_eq!(coloured, "\x1b[33mwarning:\x1b[0m one two three\n  four five\n");
+    }
+
+    #[test]
+    fn paragraphs_of_markdown_are_joined_and_nothing_else_is() {
+        for (text, expected) in [
+            ("one\ntwo\n\nthree", "one two\n\nthree\n"),
+            ("# Head\none\ntwo\n## Next\nthree", "# Head\none two\n## Next\nthree\n"),
+            ("- one\n  two\n- three\n1. four\nfive", "- one two\n- three\n1. four five\n"),
+            ("one\n```\na\nb\n```\ntwo", "one\n```\na\nb\n```\ntwo\n"),
+            ("| a | b |\n| c | d |", "| a | b |\n| c | d |\n"),
+            ("one  \ntwo\\\nthree", "one\ntwo\\\nthree\n"),
+            ("one\n\n    a = 1\n    b = 2", "one\n\n    a = 1\n    b = 2\n"),
+            ("> one\n> two\n---\nthree", "> one\n> two\n---\nthree\n"),
+        ] {
+            assert_eq!(render_markdown(text, false, 80), expected);
+        }
+        let source = "one\ntwo\n";
+        assert_eq!(
+            render_markdown(source, false, usize::MAX),
+            source,
+            "a program gets the lines of the source"
+        );
     }
 
     #[test]

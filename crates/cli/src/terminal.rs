@@ -4,6 +4,7 @@
 //! (`screen`, `symbols`) until its answer is valid (`check`). `dialog` goes through the prompts; `console` is the real
 //! terminal beneath it, on crossterm. `plain` asks line by line instead.
 
+mod answered_forms;
 mod console;
 mod dialog;
 mod editor;
@@ -24,6 +25,7 @@ use serde_json::{Map, Value, json};
 
 use crate::exit::CommandError;
 use crate::styling;
+use answered_forms::AnsweredForms;
 use console::Tty;
 use dialog::DialogStyle;
 use form::PromptForm;
@@ -62,6 +64,7 @@ pub(crate) struct Prompter {
     /// Line by line, for screen readers.
     is_plain: bool,
     has_asked: bool,
+    answered: AnsweredForms,
     history: AnswerHistory,
 }
 
@@ -73,6 +76,8 @@ impl Prompter {
     pub(crate) fn ask(&mut self, params: &Value) -> Result<PromptOutcome, CommandError> {
         end_progress();
         let form = PromptForm::from_params(params);
+        let schema = &params["requestedSchema"];
+        let can_go_back = self.answered.precede(schema);
         let tty = if self.is_plain { None } else { Tty::open() };
         let answer = match tty {
             Some(mut tty) => {
@@ -80,13 +85,16 @@ impl Prompter {
                     symbols: Symbols::for_terminal(&styling::env_var("TERM"), &styling::locale()),
                     coloured: styling::use_colour_on_stderr(),
                     follows_form: self.has_asked,
+                    can_go_back,
                 };
                 self.has_asked = true;
                 dialog::run_dialog(&form, &mut tty, &mut self.history, look)
             }
             None => line_mode::ask(&form),
         };
-        answer.map_err(CommandError::io("cannot ask"))
+        let answer = answer.map_err(CommandError::io("cannot ask"))?;
+        self.answered.record(schema, &answer);
+        Ok(answer)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::path_role;
 use crate::profile::{Agent, AgentFunction, AgentFunctionRole, EntryPoint, Evidence, Route};
 use crate::routes::{self, DetectedRoute};
 use crate::rules::{LibraryRole, RULES};
+use crate::source::CallArgument;
 use crate::source_cache::SourceCache;
 use crate::symbols::NodeId;
 
@@ -30,19 +31,20 @@ pub(crate) fn find_agents(
     files: &[Vec<&FileRecord>],
     entries: &[Vec<EntryPoint>],
     with_models: &[bool],
-) -> (Vec<Agent>, Vec<Route>) {
+) -> (Vec<Agent>, (Vec<Route>, Vec<Route>)) {
     load_imported_files(sources, starting_files(files, entries, with_models));
     let graph = CallGraph::new(sources, sources.budget());
     let finder =
         AgentFinder { reaches_model: graph.nodes_reaching_model(), graph: &graph, agents: BTreeMap::new() };
-    let (mut agents, mut routes) = finder.find(entries);
+    let (mut agents, mut routes, mut other_routes) = finder.find(entries);
+    other_routes.truncate(MAX_ROUTES);
     let left_out = [("agents", agents.len(), MAX_AGENTS), ("routes", routes.len(), MAX_ROUTES)];
     agents.truncate(MAX_AGENTS);
     routes.truncate(MAX_ROUTES);
     for (what, all, shown) in left_out.into_iter().filter(|(_, all, shown)| all > shown) {
         sources.omissions.insert(format!("{shown} of {all} {what} are listed"));
     }
-    (agents, routes)
+    (agents, (routes, other_routes))
 }
 
 /// Files that may contain agents or lead to them.
@@ -96,10 +98,11 @@ struct AgentFinder<'g, 'l, 'a> {
 }
 
 impl AgentFinder<'_, '_, '_> {
-    fn find(mut self, entries: &[Vec<EntryPoint>]) -> (Vec<Agent>, Vec<Route>) {
+    /// The agents, the routes to them, and the other routes.
+    fn find(mut self, entries: &[Vec<EntryPoint>]) -> (Vec<Agent>, Vec<Route>, Vec<Route>) {
         let facts = routes::find_routes(self.graph);
         let handlers: BTreeSet<NodeId> = facts.iter().map(|fact| fact.handler).collect();
-        let mut found = Vec::new();
+        let (mut found, mut others) = (Vec::new(), Vec::new());
         for fact in &facts {
             if self.graph.sources.is_out_of_budget() {
                 break;
@@ -107,7 +110,9 @@ impl AgentFinder<'_, '_, '_> {
             let from = format!("{} {}", fact.method, fact.path);
             if let Some(agent) = self.outermost_agent_function(fact.handler, &handlers) {
                 let name = self.record_agent(agent, Some(from));
-                found.push(self.build_route(fact, name));
+                found.push(self.build_route(fact, Some((agent, name))));
+            } else if others.len() < MAX_ROUTES {
+                others.push(self.build_route(fact, None));
             }
         }
         for path in entries.iter().flatten().map(|point| &point.path) {
@@ -138,7 +143,7 @@ impl AgentFinder<'_, '_, '_> {
                 agent.line,
             )
         });
-        (agents, found)
+        (agents, found, others)
     }
 
     /// The nodes that run when a file is executed.
@@ -208,6 +213,7 @@ impl AgentFinder<'_, '_, '_> {
             functions: self.agent_functions(node),
             is_async: function.is_async,
             library: rule.name,
+            request_context: self.request_context(node),
             evidence: Evidence::new(self.graph.path(at), call.line, fact),
             reached_from,
         };
@@ -286,25 +292,87 @@ impl AgentFinder<'_, '_, '_> {
         None
     }
 
-    fn build_route(&self, fact: &DetectedRoute, agent: String) -> Route {
+    /// The first place in a function or what it calls that works only while a request is handled.
+    fn request_context(&self, agent: NodeId) -> Option<Evidence> {
+        let mut seen = BTreeSet::from([agent]);
+        let mut open = std::collections::VecDeque::from([agent]);
+        while let Some(at) = open.pop_front() {
+            let source = self.graph.files[at.file].source;
+            let own = |within: Option<usize>| within == at.function && at.function.is_some();
+            if let Some(read) = source.context_reads.iter().find(|read| own(read.within)) {
+                let fact = format!("uses Flask's `{}`", read.name);
+                return Some(Evidence::new(self.graph.path(at), read.line, fact));
+            }
+            // Flask-SQLAlchemy's `db.session` and `Model.query` find their database through the application.
+            let is_query =
+                |callee: &str| callee.starts_with("db.session.") || callee.contains(".query.filter");
+            let uses_flask = source.imports.iter().any(|import| import.module.starts_with("flask"));
+            let query = source.calls.iter().find(|call| own(call.within) && is_query(&call.callee));
+            if let Some(call) = query.filter(|_| uses_flask || self.uses_flask_sqlalchemy()) {
+                let fact = "queries a database through the Flask application".to_owned();
+                return Some(Evidence::new(self.graph.path(at), call.line, fact));
+            }
+            open.extend(self.graph.callees(at).filter(|to| seen.insert(*to)));
+        }
+        None
+    }
+
+    fn uses_flask_sqlalchemy(&self) -> bool {
+        let mut imports = self.graph.files.iter().flat_map(|file| &file.source.imports);
+        imports.any(|import| import.module == "flask_sqlalchemy")
+    }
+
+    /// Whether a handler calls its agent itself and hands it a request field as it is, rather than something it has made.
+    fn passes_input(&self, handler: NodeId, agent: NodeId, request: &[String]) -> bool {
+        let source = self.graph.files[handler.file].source;
+        let Some(function) = self.graph.function(handler) else { return false };
+        let is_body =
+            |name: &str| matches!(name, "data" | "body" | "payload" | "request.json" | "request.data");
+        let is_field = |name: &str| {
+            let last = name.rsplit('.').next().unwrap_or(name);
+            request.iter().any(|field| field == last)
+                || function.parameters.iter().any(|parameter| parameter.name == name)
+                || is_body(name)
+        };
+        let names = |argument: &CallArgument| match argument {
+            CallArgument::Name(name) => is_field(name),
+            CallArgument::Call(callee) => callee.strip_suffix(".get").is_some_and(is_body),
+            _ => false,
+        };
+        source.calls.iter().filter(|call| call.within == handler.function).any(|call| {
+            let name = call.callee.rsplit('.').next().unwrap_or_default();
+            let is_it = self.graph.function(agent).is_some_and(|agent| agent.name == name);
+            let given = call.arguments.iter().chain(call.keyword_arguments.iter().map(|(_, value)| value));
+            is_it && given.clone().any(names)
+        })
+    }
+
+    fn build_route(&self, fact: &DetectedRoute, agent: Option<(NodeId, String)>) -> Route {
         let function = self.graph.function(fact.handler);
-        let (mut request, mut response, declared) = routes::handler_fields(self.graph, fact.handler);
+        let mut fields = routes::handler_fields(self.graph, fact.handler, &fact.path);
+        let passes_input =
+            agent.as_ref().is_some_and(|(node, _)| self.passes_input(fact.handler, *node, &fields.request));
         let own =
             function.into_iter().flat_map(|f| f.decorators.iter().map(|decorator| decorator.callee.clone()));
         let guards = fact.guards.iter().cloned().chain(own).collect();
-        request.truncate(MAX_FIELDS);
-        response.truncate(MAX_FIELDS);
+        fields.request.truncate(MAX_FIELDS);
+        fields.response.truncate(MAX_FIELDS);
         let handler = function.map(|f| f.name.clone()).unwrap_or_default();
         Route {
             method: fact.method.clone(),
             path: fact.path.clone(),
             file: self.graph.path(fact.handler).to_owned(),
             line: function.map_or(fact.line, |f| f.line),
+            end_line: function.map_or(fact.line, |f| f.end_line),
             handler,
-            agent,
-            request,
-            response,
-            declared,
+            agent: agent.map(|(_, name)| name).unwrap_or_default(),
+            passes_input,
+            request: fields.request,
+            response: fields.response,
+            declared: fields.declared,
+            form: fields.form,
+            query: fields.query,
+            optional: fields.optional,
             guards,
         }
     }

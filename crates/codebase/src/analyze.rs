@@ -16,7 +16,7 @@ use crate::profile::{
     EntryPoint, Evidence, Framework, LanguageShare, Profile, ProjectProfile, Risk, SourceTreeStats,
 };
 use crate::project::ProjectSet;
-use crate::rules::LibraryRole;
+use crate::rules::{LibraryRole, RULES};
 use crate::source;
 use crate::source_cache::SourceCache;
 
@@ -76,14 +76,26 @@ fn run_analysis(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> Profile {
     chosen.extend(request.extra_paths.iter().map(String::as_str).filter(|path| survey.contains(path)));
     sources.load_files(chosen);
     let (found, entries) = detect_frameworks_and_entry_points(&sources, &files);
-    let with_models: Vec<bool> =
-        found.iter().map(|found| found.iter().any(|one| one.role != LibraryRole::Web)).collect();
-    let (agents, routes) = if request.scan_depth == ScanDepth::Contents && with_models.contains(&true) {
-        tell(3, "following calls to agents");
-        agents::find_agents(&mut sources, &files, &entries, &with_models)
-    } else {
-        (Vec::new(), Vec::new())
+    // A program that calls a provider over HTTP has no library for it.
+    let mentions_model = |own: &Vec<&FileRecord>| {
+        own.iter().filter_map(|file| file.hits).any(|hits| {
+            RULES.iter().enumerate().any(|(id, rule)| rule.role == LibraryRole::Model && hits.mentions(id))
+        })
     };
+    let with_models: Vec<bool> = found
+        .iter()
+        .zip(&files)
+        .map(|(found, own)| found.iter().any(|one| one.role != LibraryRole::Web) || mentions_model(own))
+        .collect();
+    // Routes of programs without a model are wanted too: the user may know better.
+    let has_routes = found.iter().flatten().any(|one| one.role == LibraryRole::Web);
+    let (agents, (routes, other_routes)) =
+        if request.scan_depth == ScanDepth::Contents && (has_routes || with_models.contains(&true)) {
+            tell(3, "following calls to agents");
+            agents::find_agents(&mut sources, &files, &entries, &with_models)
+        } else {
+            Default::default()
+        };
     let skipped = sources.skipped();
     let mut profile = Profile {
         languages: count_languages(survey.files.iter()),
@@ -92,6 +104,7 @@ fn run_analysis(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> Profile {
         frameworks: merge_frameworks(&found),
         agents,
         routes,
+        other_routes,
         projects: project_profiles(&projects, &files, &found, &entries),
         risks: Vec::new(),
         stats: SourceTreeStats {

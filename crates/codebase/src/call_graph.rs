@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use tree::WorkBudget;
 
-use crate::rules::{LibraryRole, RULES, RuleId};
+use crate::rules::{LibraryRole, RULES, RuleId, find_rule};
 use crate::source::{CallArgument, CallSite};
 use crate::source_cache::SourceCache;
 use crate::symbols::{IndexedFile, NodeId, SymbolIndex, type_names};
@@ -42,6 +42,9 @@ const MODEL_CALL_METHODS: &[&str] = &[
     "generateObject", "streamObject", "generate", "generate_content", "generate_content_async",
     "generate_content_stream", "generateContent", "generateContentStream", "send_message", "send_message_async",
     "send_message_stream", "sendMessage", "sendMessageStream", "predict", "apredict", "streamVNext", "generateVNext",
+    "arun", "acall", "agenerate", "apply", "invoke_prompt", "invoke_prompt_stream", "get_response", "invoke_stream",
+    "get_chat_message_content", "get_chat_message_contents", "get_streaming_chat_message_contents", "run_stream_events",
+    "text_generation", "chat_completion", "conversational", "print_response",
 ];
 
 /// Suffixes that identify a model call regardless of the object.
@@ -50,8 +53,13 @@ const MODEL_CALL_SUFFIXES: &[&str] = &[
     ".chat.completions.create", ".beta.chat.completions.parse", ".chat.completions.parse", ".responses.create",
     ".runs.create", ".runs.stream", ".runs.wait", ".messages.create", ".messages.stream", ".generate_content",
     ".models.generateContent", ".completions.create", ".ChatCompletion.create", ".ChatCompletion.acreate",
-    ".createChatCompletion",
+    ".Completion.create", ".Completion.acreate", ".createChatCompletion", ".createCompletion", ".responses.stream",
+    ".responses.parse", ".chat.completions.stream", ".beta.chat.completions.stream", ".messages.parse",
 ];
+
+/// Calls that send an HTTP request.
+const HTTP_CALL_METHODS: &[&str] =
+    &["fetch", "axios", "post", "request", "urlopen", "stream", "$fetch", "ofetch", "got"];
 
 impl<'l, 'a> CallGraph<'l, 'a> {
     pub(crate) fn new(sources: &'l SourceCache<'a>, budget: &WorkBudget) -> Self {
@@ -106,10 +114,24 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             let targets: Vec<NodeId> =
                 self.resolve_call_targets(file, call).into_iter().filter(|to| *to != from).collect();
             self.edges.entry(from).or_default().extend(targets);
-            if let Some(rule) = self.model_library_of_call(file, call.within, &call.callee) {
+            let found = self.model_library_of_call(file, call.within, &call.callee);
+            if let Some(rule) = found.or_else(|| self.library_of_request(file, call)) {
                 self.record_model_call(file, call, rule);
             }
         }
+    }
+
+    /// The library for the provider that a plain HTTP request goes to: its address is in the function, or a constant of the
+    /// file.
+    fn library_of_request(&self, file: usize, call: &CallSite) -> Option<RuleId> {
+        let IndexedFile { source, ecosystem, .. } = &self.files[file];
+        let verb = call.callee.rsplit('.').next()?.trim_end_matches("()");
+        if source.provider_urls.is_empty() || call.within.is_none() || !HTTP_CALL_METHODS.contains(&verb) {
+            return None;
+        }
+        let is_near = |within: Option<usize>| within == call.within || within.is_none();
+        let found = source.provider_urls.iter().find(|url| is_near(url.within))?;
+        find_rule(*ecosystem, found.library)
     }
 
     /// The function that is called, and functions passed as arguments: `add_node(call_model)`,
@@ -172,7 +194,10 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             _ => first.to_owned(),
         };
         if let Some(callee) = self.find_binding(file, within, &root) {
-            return self.resolve_model_library(file, within, callee, hops - 1);
+            let found = self.resolve_model_library(file, within, callee, hops - 1);
+            // `prompt | model`: whatever the first part is, a model is among them.
+            let is_chain = callee.ends_with("__or__") || callee.ends_with("__ror__");
+            return found.or_else(|| self.first_imported_model_library(file).filter(|_| is_chain));
         }
         if let Some(annotation) = self.find_annotation(file, within, &root) {
             let mut rules = type_names(annotation).filter_map(|word| self.imported_library(file, word));

@@ -34,6 +34,8 @@ pub struct FunctionSignature {
     pub decorators: Vec<String>,
     /// The fields of the object it returns.
     pub response_fields: Vec<String>,
+    /// The line of its end.
+    pub end_line: u32,
 }
 
 /// Parses a file; `None` if it cannot be read or parsed.
@@ -84,6 +86,7 @@ fn function_signature(source: &ParsedSource, function: &source::SourceFunction) 
         returns: function.returns.clone(),
         decorators: function.decorators.iter().map(|decorator| decorator.callee.clone()).collect(),
         response_fields: function.response_fields.clone(),
+        end_line: function.end_line,
     }
 }
 

@@ -10,7 +10,7 @@ use tree::{FileEntry, GlobFilter, LimitHit, Limits, SkippedPath, Tree, Visitor, 
 
 use crate::language::{self, Language};
 use crate::manifest::Ecosystem;
-use crate::rules::{RULES, RuleId};
+use crate::rules::{PROVIDER_HOSTS, RULES, RuleId, find_rule};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanDepth {
@@ -191,6 +191,12 @@ impl MentionMatcher {
                 rule.modules.iter().flat_map(|module| import_patterns(ecosystem, module)).chain(makers)
             {
                 texts.push(text);
+                rules.push(id);
+            }
+        }
+        for (host, library) in PROVIDER_HOSTS {
+            if let Some(id) = find_rule(ecosystem, library) {
+                texts.push((*host).to_owned());
                 rules.push(id);
             }
         }

@@ -38,6 +38,8 @@ pub struct Profile {
     pub agents: Vec<Agent>,
     /// Routes that lead to an agent.
     pub routes: Vec<Route>,
+    /// Other routes: nothing was found that connects them to an agent.
+    pub other_routes: Vec<Route>,
     pub projects: Vec<ProjectProfile>,
     pub risks: Vec<Risk>,
     pub stats: SourceTreeStats,
@@ -143,6 +145,8 @@ pub struct Agent {
     pub is_default_constructible: bool,
     /// The functions it calls on the way to the model, and its tools.
     pub functions: Vec<AgentFunction>,
+    /// What it or a function that it calls needs and has only while a request is handled.
+    pub request_context: Option<Evidence>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,8 +182,8 @@ pub enum AgentFunctionRole {
     Step,
 }
 
-/// A route that leads to an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An HTTP route.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Route {
     /// The HTTP method; `ANY` if the route accepts all.
     pub method: String,
@@ -190,14 +194,24 @@ pub struct Route {
     /// The line of the handler.
     pub line: u32,
     pub handler: String,
-    /// The agent that the handler leads to.
+    /// The line where the handler ends.
+    pub end_line: u32,
+    /// The agent that the handler leads to; empty if it leads to none.
     pub agent: String,
+    /// The handler calls the agent itself, and hands it a field of the request as it is.
+    pub passes_input: bool,
     /// Fields that the handler reads from the request.
     pub request: Vec<String>,
     /// Fields of the response.
     pub response: Vec<String>,
     /// The request fields with their types, if a class declares them.
     pub declared: Vec<FunctionParameter>,
+    /// Request fields that are read from a form.
+    pub form: Vec<String>,
+    /// Request fields that are read from the query.
+    pub query: Vec<String>,
+    /// Request fields whose absence the handler tolerates.
+    pub optional: Vec<String>,
     /// Decorators and middleware that run before the handler.
     pub guards: Vec<String>,
 }

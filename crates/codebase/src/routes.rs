@@ -4,7 +4,7 @@ mod mounts;
 
 use crate::file_summary::function_parameter;
 use crate::profile::FunctionParameter;
-use crate::source::{CallArgument, CallSite, ParsedSource, SourceClass, SourceFunction};
+use crate::source::{CallArgument, CallSite, ParsedSource, RequestPart, SourceClass, SourceFunction};
 use crate::symbols::{NodeId, SymbolIndex, type_names};
 
 #[derive(Debug)]
@@ -160,24 +160,49 @@ pub(crate) fn join_route_path(prefix: &str, path: &str) -> String {
 fn find_registered_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<DetectedRoute> {
     let source = symbols.files[file].source;
     let mut found = Vec::new();
-    for call in &source.calls {
+    for (at, call) in source.calls.iter().enumerate() {
         let (object, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
-        let Some(path) = call.first_string() else { continue };
         let lower = verb.to_ascii_lowercase();
+        let is_method = ROUTE_METHODS.contains(&lower.as_str()) && !object.is_empty();
+        // `router.route("/chat").post(chat)` has its path in an earlier call of the chain.
+        let chained = object.split_once(".route()").filter(|_| is_method).map(|(router, _)| router);
+        let path = match chained {
+            Some(router) => path_of_chain(source, at, router),
+            None => call.first_string(),
+        };
+        if verb == "add_resource" {
+            found.extend(find_resource_routes(symbols, file, call));
+            continue;
+        }
+        let Some(path) = path else { continue };
         let is_django = matches!(call.callee.as_str(), "path" | "re_path" | "url");
         let is_listed = path.starts_with('/')
             && (verb == "Route"
                 || matches!(verb, "add_route" | "add_api_route" | "add_url_rule") && !object.is_empty());
-        let is_verb = ROUTE_METHODS.contains(&lower.as_str()) && !object.is_empty() && path.starts_with('/');
+        // Hono and others add a missing slash. Without one, only an object that is known to be a router has routes.
+        let is_verb = is_method && (path.starts_with('/') || is_script_router(source, object));
         if !is_django && !is_verb && !is_listed {
             continue;
         }
         let by_name = || call.keyword_argument("endpoint").or_else(|| call.keyword_argument("view_func"));
         let given = if is_listed {
             by_name().or_else(|| call.arguments.get(1))
+        } else if chained.is_some() {
+            call.arguments.last()
         } else {
             call.arguments.get(1..).and_then(<[_]>::last)
         };
+        // A class of methods: `ChatView.as_view()`.
+        if let Some(CallArgument::Call(view)) = given
+            && let Some(class) = view.strip_suffix(".as_view")
+        {
+            let router = is_listed.then(|| object.to_owned());
+            found.extend(
+                class_routes(symbols, file, class, path, call.line)
+                    .map(|route| DetectedRoute { router: router.clone(), ..route }),
+            );
+            continue;
+        }
         let handler = match given {
             Some(CallArgument::Function(function)) => Some(NodeId { file, function: Some(*function) }),
             Some(CallArgument::Name(name)) => symbols.resolve_function(file, call.within, name),
@@ -190,22 +215,84 @@ fn find_registered_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<Det
             "all" => vec![ANY_METHOD.to_owned()],
             verb => vec![verb.to_ascii_uppercase()],
         };
-        let router = (is_verb || is_listed && !object.is_empty()).then(|| object.to_owned());
+        let router = match chained {
+            Some(router) => Some(router.to_owned()),
+            None => (is_verb || is_listed && !object.is_empty()).then(|| object.to_owned()),
+        };
         found.extend(verbs.into_iter().map(|method| DetectedRoute {
             method,
             path: join_route_path("", path),
             line: call.line,
             handler,
             router: router.clone(),
-            guards: middleware_names(call),
+            guards: middleware_names(call, chained.is_some()),
         }));
     }
     found
 }
 
+/// The path of `router.route("/chat")`, the call before this one in its chain.
+fn path_of_chain<'s>(source: &'s ParsedSource, at: usize, router: &str) -> Option<&'s str> {
+    let wanted = format!("{router}.route");
+    source.calls[..at].iter().rev().find(|call| call.callee == wanted)?.first_string()
+}
+
+/// Whether a name is bound to a router of a JavaScript framework, or makes one.
+fn is_script_router(source: &ParsedSource, object: &str) -> bool {
+    const CONSTRUCTORS: &[&str] =
+        &["Hono", "OpenAPIHono", "Router", "express", "fastify", "Fastify", "Elysia"];
+    let makes = |callee: &str| CONSTRUCTORS.contains(&callee.rsplit('.').next().unwrap_or_default());
+    let chained = object.split("()").next().unwrap_or_default();
+    object.contains("()") && makes(chained)
+        || source.bindings.iter().any(|binding| binding.name == chained && makes(&binding.callee))
+}
+
+/// The methods of a class that handle requests: `post`, `get`.
+fn class_routes<'s>(
+    symbols: &'s SymbolIndex<'_, '_>,
+    file: usize,
+    class: &str,
+    path: &'s str,
+    line: u32,
+) -> impl Iterator<Item = DetectedRoute> + 's {
+    let found = symbols.find_class(file, class);
+    let functions = found.map(|(file, class)| (file, class, &symbols.files[file].source));
+    functions.into_iter().flat_map(move |(file, class, source)| {
+        let guards: Vec<String> = source
+            .classes
+            .iter()
+            .filter(|known| known.name == class)
+            .flat_map(|known| known.bases.iter().cloned().chain(class_guards(Some(known))))
+            .collect();
+        let own = source.functions.iter().enumerate().filter(move |(_, function)| {
+            function.owner.as_deref() == Some(class)
+                && matches!(function.name.as_str(), "get" | "post" | "put" | "patch" | "delete")
+        });
+        own.map(move |(at, function)| DetectedRoute {
+            method: function.name.to_ascii_uppercase(),
+            path: join_route_path("", path),
+            line,
+            handler: NodeId { file, function: Some(at) },
+            router: None,
+            guards: guards.clone(),
+        })
+    })
+}
+
+/// Flask-RESTful's `api.add_resource(Chat, "/chat")`.
+fn find_resource_routes(symbols: &SymbolIndex<'_, '_>, file: usize, call: &CallSite) -> Vec<DetectedRoute> {
+    match call.arguments.as_slice() {
+        [CallArgument::Name(class), CallArgument::Text(path), ..] => {
+            class_routes(symbols, file, class, path, call.line).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// The arguments between the path and the handler: `app.post("/chat", auth, chat)`.
-fn middleware_names(call: &CallSite) -> Vec<String> {
-    let inner = call.arguments.get(1..call.arguments.len().saturating_sub(1)).unwrap_or_default();
+fn middleware_names(call: &CallSite, has_no_path: bool) -> Vec<String> {
+    let first = usize::from(!has_no_path);
+    let inner = call.arguments.get(first..call.arguments.len().saturating_sub(1)).unwrap_or_default();
     let name = |argument: &CallArgument| match argument {
         CallArgument::Name(name) | CallArgument::Call(name) => Some(name.clone()),
         _ => None,
@@ -213,8 +300,24 @@ fn middleware_names(call: &CallSite) -> Vec<String> {
     inner.iter().filter_map(name).collect()
 }
 
-/// The method that a Django view accepts: `@require_POST`.
+/// The method that a Django view accepts: `@require_POST`, `@api_view(["POST"])`.
 fn accepted_method(view: &SourceFunction) -> String {
+    let listed = view.decorators.iter().find(|decorator| {
+        matches!(decorator.callee.rsplit('.').next(), Some("api_view" | "require_http_methods"))
+    });
+    if let Some(CallArgument::List(methods)) = listed.and_then(|decorator| decorator.arguments.first()) {
+        let texts: Vec<&str> = methods
+            .iter()
+            .filter_map(|method| match method {
+                CallArgument::Text(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        let chosen = if texts.contains(&"POST") { Some(&"POST") } else { texts.first() };
+        if let Some(method) = chosen {
+            return (*method).to_owned();
+        }
+    }
     let required = view
         .decorators
         .iter()
@@ -313,24 +416,53 @@ fn exported_routes(source: &ParsedSource, file: usize, path: &str, names: &[&str
     (0..source.functions.len()).filter(|at| wanted(&source.functions[*at])).map(fact).collect()
 }
 
-/// The request and response fields of a handler, as far as types or code show them, and the request fields
-/// that a class declares.
-pub(crate) fn handler_fields(
-    symbols: &SymbolIndex<'_, '_>,
-    handler: NodeId,
-) -> (Vec<String>, Vec<String>, Vec<FunctionParameter>) {
-    let Some(function) = symbols.function(handler) else { return Default::default() };
+/// What a handler reads from the request and answers with, as far as types or code show it.
+#[derive(Default)]
+pub(crate) struct HandlerFields {
+    pub(crate) request: Vec<String>,
+    pub(crate) response: Vec<String>,
+    /// The request fields that a class or a parameter declares.
+    pub(crate) declared: Vec<FunctionParameter>,
+    pub(crate) form: Vec<String>,
+    pub(crate) query: Vec<String>,
+    pub(crate) optional: Vec<String>,
+}
+
+pub(crate) fn handler_fields(symbols: &SymbolIndex<'_, '_>, handler: NodeId, path: &str) -> HandlerFields {
+    let Some(function) = symbols.function(handler) else { return HandlerFields::default() };
     let of_type = |annotation: &str| {
-        let class = type_names(annotation).find_map(|word| symbols.resolve_class(handler.file, word));
-        class
-            .map(|class: &SourceClass| class.fields.iter().map(function_parameter).collect::<Vec<_>>())
-            .filter(|fields| !fields.is_empty())
+        let class = type_names(annotation).find_map(|word| symbols.find_class(handler.file, word));
+        class.map(|(file, class)| class_fields(symbols, file, class, 3)).filter(|fields| !fields.is_empty())
     };
     // Injected parameters and response types are not part of the request.
     let is_sent = |annotation: &&str| !annotation.contains("Response");
-    let annotations = function.parameters.iter().filter(|parameter| !parameter.injected);
-    let mut annotations = annotations.filter_map(|parameter| parameter.annotation.as_deref()).filter(is_sent);
-    let declared = annotations.find_map(of_type).unwrap_or_default();
+    let is_python = symbols.files[handler.file].path.ends_with(".py");
+    let own = || function.parameters.iter().filter(|parameter| !parameter.injected);
+    let mut annotations = own().filter_map(|parameter| parameter.annotation.as_deref()).filter(is_sent);
+    let mut fields = HandlerFields {
+        declared: annotations.find_map(of_type).unwrap_or_default(),
+        form: function.form_fields.clone(),
+        query: function.query_fields.clone(),
+        optional: function.optional_fields.clone(),
+        ..HandlerFields::default()
+    };
+    // FastAPI fills plain parameters from the query, and others from the part that their default names.
+    let in_path = |name: &str| path.contains(&format!("{{{name}}}")) || path.contains(&format!("{{{name}:"));
+    for parameter in own().filter(|parameter| is_python && !in_path(&parameter.name)) {
+        let is_plain = parameter.annotation.as_deref().is_some_and(is_scalar_type);
+        let names = match parameter.part {
+            Some(RequestPart::Form) => &mut fields.form,
+            Some(RequestPart::Query) => &mut fields.query,
+            None if is_plain && !path.contains('<') => &mut fields.query,
+            Some(RequestPart::Json) if is_plain => {
+                fields.declared.push(function_parameter(parameter));
+                continue;
+            }
+            _ => continue,
+        };
+        names.push(parameter.name.clone());
+        fields.declared.push(function_parameter(parameter));
+    }
     let model = function.decorators.iter().find_map(|decorator| decorator.keyword_argument("response_model"));
     let answered = match model {
         Some(CallArgument::Name(name)) => of_type(name),
@@ -339,7 +471,37 @@ pub(crate) fn handler_fields(
     let answered = answered.or_else(|| function.returns.as_deref().and_then(of_type));
     let names_of =
         |fields: &[FunctionParameter]| fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
-    let request = if declared.is_empty() { function.request_fields.clone() } else { names_of(&declared) };
-    let response = answered.map_or_else(|| function.response_fields.clone(), |fields| names_of(&fields));
-    (request, response, declared)
+    fields.request =
+        if fields.declared.is_empty() { function.request_fields.clone() } else { names_of(&fields.declared) };
+    fields.response = answered.map_or_else(|| function.response_fields.clone(), |fields| names_of(&fields));
+    fields
+}
+
+/// Types that a query or a form field can have.
+fn is_scalar_type(annotation: &str) -> bool {
+    let plain = annotation.replace([' ', '"', '\''], "");
+    let parts = ["", "str", "int", "float", "bool", "None", "Optional", "Union"];
+    let first = plain.strip_prefix("Annotated[").and_then(|rest| rest.split(',').next()).unwrap_or(&plain);
+    !first.is_empty() && first.split(['|', '[', ']', ',']).all(|part| parts.contains(&part))
+}
+
+/// The fields of a class and of the classes that it extends.
+fn class_fields(
+    symbols: &SymbolIndex<'_, '_>,
+    file: usize,
+    class: &str,
+    levels: usize,
+) -> Vec<FunctionParameter> {
+    let Some(found) = symbols.resolve_class(file, class) else { return Vec::new() };
+    let mut fields: Vec<FunctionParameter> = Vec::new();
+    for base in found.bases.iter().filter(|base| levels > 0 && *base != class) {
+        if let Some((file, base)) = symbols.find_class(file, base) {
+            fields.extend(class_fields(symbols, file, base, levels - 1));
+        }
+    }
+    for field in found.fields.iter().map(function_parameter) {
+        fields.retain(|known| known.name != field.name);
+        fields.push(field);
+    }
+    fields
 }

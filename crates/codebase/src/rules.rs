@@ -143,6 +143,10 @@ pub static RULES: &[LibraryRule] = &[
     agent("pydantic-ai", "Pydantic AI", Python).packages(&["pydantic-ai", "pydantic-ai-*"], &["pydantic_ai"]).constructors(&["Agent"]),
     agent("llamaindex", "LlamaIndex", Python).packages(&["llama-index", "llama-index-core", "llama-index-*"], &["llama_index"]).constructors(&["FunctionAgent", "ReActAgent", "AgentWorkflow", "VectorStoreIndex.from_documents"]),
     agent("autogen", "AutoGen", Python).packages(&["autogen", "pyautogen", "ag2", "autogen-*"], &["autogen", "autogen_agentchat", "autogen_core", "autogen_ext"]).constructors(&["AssistantAgent", "ConversableAgent", "UserProxyAgent"]),
+    agent("semantic-kernel", "Semantic Kernel", Python).packages(&["semantic-kernel"], &["semantic_kernel"]).constructors(&["Kernel", "ChatCompletionAgent"]),
+    agent("deepagents", "Deep Agents", Python).packages(&["deepagents"], &["deepagents"]).constructors(&["create_deep_agent"]),
+    agent("smolagents", "smolagents", Python).packages(&["smolagents"], &["smolagents"]).constructors(&["CodeAgent", "ToolCallingAgent"]),
+    agent("agno", "Agno", Python).packages(&["agno", "phidata"], &["agno", "phi"]).constructors(&["Agent", "Team"]),
     agent("google-adk", "Google ADK", Python).packages(&["google-adk"], &["google.adk"]).constructors(&["Agent", "LlmAgent", "SequentialAgent", "ParallelAgent", "LoopAgent"]),
     agent("langchain", "LangChain.js", Node).packages(&["langchain", "@langchain/core", "@langchain/*"], &["langchain", "@langchain"]).constructors(&["ChatOpenAI", "createAgent", "AgentExecutor"]),
     agent("langgraph", "LangGraph.js", Node).packages(&["@langchain/langgraph", "@langchain/langgraph-*"], &["@langchain/langgraph", "@langchain/langgraph-sdk"]).constructors(&["StateGraph", "createReactAgent"]).config_files(&["langgraph.json"]),
@@ -176,6 +180,7 @@ pub static RULES: &[LibraryRule] = &[
     model("groq", "Groq", Python).packages(&["groq"], &["groq"]).constructors(&["Groq", "AsyncGroq"]),
     model("cohere", "Cohere", Python).packages(&["cohere"], &["cohere"]),
     model("ollama", "Ollama", Python).packages(&["ollama"], &["ollama"]),
+    model("huggingface", "Hugging Face", Python).packages(&["huggingface-hub"], &["huggingface_hub"]).constructors(&["InferenceClient", "AsyncInferenceClient"]),
     model("openai", "OpenAI", Node).packages(&["openai"], &["openai"]).constructors(&["OpenAI", "AzureOpenAI"]),
     model("anthropic", "Anthropic", Node).packages(&["@anthropic-ai/sdk"], &["@anthropic-ai/sdk"]).constructors(&["Anthropic"]),
     model("google-genai", "Google Gen AI", Node).packages(&["@google/genai", "@google/generative-ai"], &["@google/genai", "@google/generative-ai"]).constructors(&["GoogleGenAI", "GoogleGenerativeAI"]),
@@ -184,6 +189,28 @@ pub static RULES: &[LibraryRule] = &[
     model("cohere", "Cohere", Node).packages(&["cohere-ai"], &["cohere-ai"]),
     model("ollama", "Ollama", Node).packages(&["ollama"], &["ollama"]),
 ];
+
+/// Addresses of model providers, each with the library that speaks to it. Some programs call them without it.
+pub(crate) const PROVIDER_HOSTS: &[(&str, &str)] = &[
+    ("api.openai.com", "openai"),
+    ("openrouter.ai/api", "openai"),
+    ("api.deepseek.com", "openai"),
+    ("api.together.xyz", "openai"),
+    ("api.perplexity.ai", "openai"),
+    ("api.x.ai", "openai"),
+    (".openai.azure.com", "openai"),
+    ("api.anthropic.com", "anthropic"),
+    ("generativelanguage.googleapis.com", "google-genai"),
+    ("api.groq.com", "groq"),
+    ("api.mistral.ai", "mistral"),
+    ("api.cohere.", "cohere"),
+    (":11434", "ollama"),
+];
+
+/// The rule of a library in an ecosystem.
+pub(crate) fn find_rule(ecosystem: Ecosystem, name: &str) -> Option<RuleId> {
+    RULES.iter().position(|rule| rule.ecosystem == ecosystem && rule.name == name)
+}
 
 /// The index of a rule in [`RULES`].
 pub(crate) type RuleId = usize;

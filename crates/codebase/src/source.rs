@@ -9,6 +9,7 @@ pub(crate) use python::dotted_name;
 pub(crate) use script::source_type;
 
 use crate::language::Language;
+use crate::rules::PROVIDER_HOSTS;
 
 #[derive(Debug, Default)]
 pub(crate) struct ParsedSource {
@@ -29,6 +30,10 @@ pub(crate) struct ParsedSource {
     pub default_export: Option<String>,
     /// Top-level names that other files can import.
     pub exports: Vec<String>,
+    /// Names that only exist while a request is handled: Flask's `request`, `session`, `g`, `current_app`.
+    pub context_reads: Vec<ContextRead>,
+    /// Addresses of model providers in strings: programs without an SDK call them over HTTP.
+    pub provider_urls: Vec<ProviderUrl>,
 }
 
 impl ParsedSource {
@@ -46,6 +51,11 @@ impl ParsedSource {
         }
     }
 
+    /// Records that a function tolerates the absence of a request field: it gives a default.
+    fn add_optional_field(&mut self, function: Option<usize>, field: &str) {
+        self.add_field(function, field, |function| &mut function.optional_fields);
+    }
+
     pub(crate) fn fact_count(&self) -> usize {
         self.calls.len()
             + self.functions.len()
@@ -53,6 +63,38 @@ impl ParsedSource {
             + self.imports.len()
             + self.classes.len()
     }
+}
+
+/// A name that needs the context of a request or of an application.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ContextRead {
+    pub name: String,
+    pub line: u32,
+    /// Index of the function that contains it.
+    pub within: Option<usize>,
+}
+
+/// A string with the address of a model provider.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ProviderUrl {
+    /// The library that speaks to this provider.
+    pub library: &'static str,
+    pub line: u32,
+    /// Index of the function that contains it.
+    pub within: Option<usize>,
+}
+
+/// The library of a model provider whose address a string contains.
+fn provider_library(text: &str) -> Option<&'static str> {
+    PROVIDER_HOSTS.iter().find(|(host, _)| text.contains(host)).map(|(_, library)| *library)
+}
+
+/// The part of a request that a field is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RequestPart {
+    Json,
+    Form,
+    Query,
 }
 
 /// `from module import name as local`.
@@ -76,6 +118,8 @@ pub(crate) struct SourceFunction {
     pub outer: Option<usize>,
     /// The line of its name.
     pub line: u32,
+    /// The line of its end.
+    pub end_line: u32,
     pub is_async: bool,
     pub is_generator: bool,
     /// Without `self`.
@@ -85,6 +129,12 @@ pub(crate) struct SourceFunction {
     pub decorators: Vec<CallSite>,
     /// Request fields that it reads.
     pub request_fields: Vec<String>,
+    /// Those that it reads from a form.
+    pub form_fields: Vec<String>,
+    /// Those that it reads from the query.
+    pub query_fields: Vec<String>,
+    /// Those whose absence it tolerates.
+    pub optional_fields: Vec<String>,
     /// Response fields that it writes.
     pub response_fields: Vec<String>,
 }
@@ -100,6 +150,8 @@ pub(crate) struct SourceParameter {
     pub kind: ParameterKind,
     /// It is supplied by a framework: `= Depends(get_user)`.
     pub injected: bool,
+    /// The part of the request that it is filled from: `= Form(...)`.
+    pub part: Option<RequestPart>,
 }
 
 /// How an argument can be passed.

@@ -6,7 +6,6 @@ use serde_json::json;
 
 use crate::integrate::{Contribution, RecipeInput};
 use crate::python::EntryMethod;
-use crate::release_line::ReleaseLine;
 
 /// Limit on decorated functions besides the agent.
 const MAX_DECORATED_PARTS: usize = 6;
@@ -65,7 +64,7 @@ pub(crate) fn add_decorations(
             path,
             name,
             "agent",
-            &decoration_rationale(input, "This function is the agent"),
+            "This function is the agent: FluxLoop records its calls.",
             contribution,
         ),
     };
@@ -113,28 +112,42 @@ fn resolves_postponed_annotations(version: Option<&str>) -> bool {
     numbers.as_slice() >= [0, 123, 5].as_slice()
 }
 
-/// The rationale depends on the release line: 0.2 and 0.3 record decorated calls, 0.4 only runs them.
-fn decoration_rationale(input: &RecipeInput<'_>, what: &str) -> String {
-    match input.release_line() {
-        ReleaseLine::V02 | ReleaseLine::V03 => format!("{what}: FluxLoop records its calls."),
-        ReleaseLine::V04 => {
-            format!("{what}: FluxLoop's SDK records its calls inside an SDK context.")
+fn decorate_part(input: &RecipeInput<'_>, part: &AgentFunction, contribution: &mut Contribution) {
+    let (kind, why) = match part.role {
+        AgentFunctionRole::ModelCaller => {
+            ("prompt", "This function calls the model: FluxLoop records its calls.")
         }
+        AgentFunctionRole::Tool => ("tool", "The model can call this function: FluxLoop records its calls."),
+        AgentFunctionRole::Step => {
+            ("trace", "This function sits between the agent and the model: FluxLoop records its calls.")
+        }
+    };
+    if input.owns_file(&part.path)
+        && !is_factory(&part.name)
+        && decoration_obstacle(input, &part.path, &part.name, part.is_generator).is_none()
+    {
+        add_decorator(input, &part.path, &part.name, kind, why, contribution);
     }
 }
 
-fn decorate_part(input: &RecipeInput<'_>, part: &AgentFunction, contribution: &mut Contribution) {
-    let (kind, why) = match part.role {
-        AgentFunctionRole::ModelCaller => ("prompt", "This function calls the model"),
-        AgentFunctionRole::Tool => ("tool", "The model can call this function"),
-        AgentFunctionRole::Step => ("trace", "This function sits between the agent and the model"),
-    };
-    let why = decoration_rationale(input, why);
-    if input.owns_file(&part.path)
-        && decoration_obstacle(input, &part.path, &part.name, part.is_generator).is_none()
-    {
-        add_decorator(input, &part.path, &part.name, kind, &why, contribution);
-    }
+/// Whether a function only makes something that is run later: its calls say nothing about an answer.
+fn is_factory(name: &str) -> bool {
+    let name = name.rsplit('.').next().unwrap_or(name).trim_start_matches('_');
+    [
+        "create_",
+        "make_",
+        "build_",
+        "init",
+        "setup",
+        "load_",
+        "get_llm",
+        "get_model",
+        "get_client",
+        "get_agent",
+        "get_chain",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start))
 }
 
 fn add_decorator(

@@ -8,7 +8,8 @@ mod search;
 use codebase::{Agent, Evidence, NameKind, Profile, Route};
 use tree::{Tree, WorkBudget};
 
-use crate::integrate::{Integration, IntegrationOptions, UnknownPackage, Variant, display_route};
+use crate::blocker::Blocker;
+use crate::integrate::{Integration, IntegrationOptions, UnknownPackage, Variant, display_route, integrate};
 use crate::recipe::Recipe;
 use search::IntegrationSearch;
 
@@ -114,6 +115,44 @@ pub fn find_feasible_integrations(
             .then_with(|| other.confidence().total_cmp(&one.confidence()))
     });
     Ok(all)
+}
+
+/// The integration by a recipe; if it cannot be done that way, by the next framework of the same package that can.
+pub fn integrate_or_fall_back(
+    tree: &Tree,
+    profile: &Profile,
+    recipe: &'static Recipe,
+    options: &IntegrationOptions,
+    budget: &WorkBudget,
+) -> Result<Integration, UnknownPackage> {
+    let first = integrate(tree, profile, recipe, options)?;
+    let is_about_framework = |blocker: &Blocker| blocker.argument == Some("framework");
+    if first.blockers().is_empty() || first.blockers().iter().any(is_about_framework) {
+        return Ok(first);
+    }
+    let search = IntegrationSearch { tree, profile, recipe: None, options, budget };
+    for folder in search.packages()?.into_iter().take(MAX_PACKAGES) {
+        for (other, _) in search.recipes(&folder) {
+            if search.is_exhausted() {
+                return Ok(first);
+            }
+            let is_other = other.ecosystem == recipe.ecosystem && other.name != recipe.name;
+            if is_other {
+                let package = Some(search::package_argument(&folder).to_owned());
+                let options = IntegrationOptions { package, ..options.clone() };
+                let mut next = integrate(tree, profile, other, &options)?;
+                if next.blockers().is_empty() {
+                    let why = first.refusal().unwrap_or_default();
+                    next.facts.notes.insert(
+                        0,
+                        format!("Planned for {}, since not for {}: {why}.", other.title, recipe.title),
+                    );
+                    return Ok(next);
+                }
+            }
+        }
+    }
+    Ok(first)
 }
 
 impl FeasibleIntegration {

@@ -89,6 +89,17 @@ fn base_has_messages(tree: &Tree, path: &str, seen: &FileSummary, class: &str) -
     })
 }
 
+/// The fields of a class that is defined or imported in a file; `None` if the class is not found.
+pub(crate) fn all_fields_of(
+    tree: &Tree,
+    path: &str,
+    seen: &FileSummary,
+    class: &str,
+) -> Option<Vec<FunctionParameter>> {
+    class_fields(tree, path, seen, class)?;
+    Some(all_fields(tree, path, seen, class))
+}
+
 /// The fields of a class and its direct base classes.
 fn all_fields(tree: &Tree, path: &str, seen: &FileSummary, class: &str) -> Vec<FunctionParameter> {
     let Some((bases, mut fields)) = class_fields(tree, path, seen, class) else { return Vec::new() };

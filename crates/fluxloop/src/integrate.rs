@@ -13,6 +13,8 @@ use codebase::{
 use regex::Regex;
 use tree::Tree;
 
+use crate::blocker::{Blocker, join_blockers};
+use crate::candidate::Candidate;
 use crate::check_commands::is_check_command;
 use crate::config::{ProjectConfig, RunnerConfig};
 use crate::layout::{FluxloopLayout, read_package_json};
@@ -71,6 +73,8 @@ pub struct Integration {
     /// The command that starts the program, if it has to be running.
     pub start_command: Option<String>,
     pub outcome: IntegrationOutcome,
+    /// What could be run, the chosen one first. Empty if nothing could be chosen, or there is no agent to choose.
+    pub candidates: Vec<Candidate>,
     pub facts: PlanDetails,
     /// Tail of the summary: the project and the runner.
     scope: String,
@@ -81,8 +85,8 @@ pub struct Integration {
 #[derive(Debug, PartialEq)]
 pub enum IntegrationOutcome {
     Planned(Vec<Edit>),
-    /// The recipe cannot integrate FluxLoop, for this reason.
-    Refused(String),
+    /// The recipe cannot integrate FluxLoop: this is missing.
+    Refused(Vec<Blocker>),
 }
 
 impl Integration {
@@ -100,11 +104,19 @@ impl Integration {
         }
     }
 
-    /// The reason for the refusal, if the recipe refused.
-    pub fn refusal(&self) -> Option<&str> {
+    /// The reason for the refusal in one sentence, if the recipe refused.
+    pub fn refusal(&self) -> Option<String> {
         match &self.outcome {
             IntegrationOutcome::Planned(_) => None,
-            IntegrationOutcome::Refused(reason) => Some(reason),
+            IntegrationOutcome::Refused(blockers) => Some(join_blockers(blockers)),
+        }
+    }
+
+    /// What is missing, if the recipe refused.
+    pub fn blockers(&self) -> &[Blocker] {
+        match &self.outcome {
+            IntegrationOutcome::Planned(_) => &[],
+            IntegrationOutcome::Refused(blockers) => blockers,
         }
     }
 }
@@ -151,8 +163,15 @@ pub(crate) struct Contribution {
     pub(crate) target_location: (String, u32),
     pub(crate) url: Option<String>,
     pub(crate) start_command: Option<String>,
+    pub(crate) notes: Vec<String>,
     pub(crate) warnings: Vec<String>,
     pub(crate) prerequisites: Vec<String>,
+    /// What could be run, the chosen one first.
+    pub(crate) candidates: Vec<Candidate>,
+    /// FluxLoop's SDK has to be installed: an edit imports it.
+    pub(crate) needs_sdk: bool,
+    /// Where the SDK keeps its records, if the wrapper opens the trace.
+    pub(crate) records_folder: Option<String>,
     /// Python files that a check of the plan compiles.
     pub(crate) files_to_compile: BTreeSet<String>,
 }
@@ -202,6 +221,31 @@ impl RecipeInput<'_> {
         let wanted =
             move |path: &str| package::is_python_file(path) == (self.recipe().ecosystem == Ecosystem::Python);
         self.profile.agents.iter().filter(move |agent| self.owns_file(&agent.path) && wanted(&agent.path))
+    }
+
+    /// Routes that nothing connects to an agent.
+    pub(crate) fn other_routes(&self) -> impl Iterator<Item = &Route> {
+        let is_python = self.recipe().ecosystem == Ecosystem::Python;
+        let own = move |route: &&Route| {
+            self.owns_file(&route.file) && package::is_python_file(&route.file) == is_python
+        };
+        self.profile.other_routes.iter().filter(own)
+    }
+
+    pub(crate) fn file_exists(&self, path: &str) -> bool {
+        self.tree.metadata(path).ok().flatten().is_some()
+    }
+
+    pub(crate) fn file_text(&self, path: &str) -> String {
+        String::from_utf8_lossy(&self.tree.read(path, 256 * 1024).unwrap_or_default()).into_owned()
+    }
+
+    /// The lines of a function; empty if its end is unknown.
+    pub(crate) fn source_lines(&self, path: &str, first: u32, last: u32) -> String {
+        let (first, last) = (first.max(1) as usize, last as usize);
+        let text = self.file_text(path);
+        let lines = text.lines().skip(first - 1).take((last + 1).saturating_sub(first));
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     pub(crate) fn routes(&self) -> impl Iterator<Item = &Route> {
@@ -260,7 +304,13 @@ pub fn integrate(
     };
     let found = if input.framework.is_none() && !recipe.is_plain_python() {
         let place = input.location_phrase();
-        Err(format!("found no evidence that {} is used{place}", recipe.title))
+        let detected: Vec<&str> = profile.frameworks.iter().take(4).map(|one| one.name).collect();
+        let what = if detected.is_empty() {
+            format!("no use of {} was found{place}", recipe.title)
+        } else {
+            format!("no use of {} was found{place}; found: {}", recipe.title, detected.join(", "))
+        };
+        Err(vec![Blocker::new(what).lifted_by("framework")])
     } else if recipe.ecosystem == Ecosystem::Python {
         python::integrate(&input)
     } else {
@@ -280,7 +330,7 @@ pub fn integrate(
         let edits = setup.edits(tree, &input.layout);
         found.edits.extend(edits);
     }
-    if refusal.is_none() && input.uses_sdk() && recipe.ecosystem == Ecosystem::Python {
+    if found.needs_sdk {
         found.edits.extend(dependency::requirement_edit(&input));
     }
     Ok(build_integration(&input, found, refusal, why_variant, notes))
@@ -319,15 +369,14 @@ fn choose_variant(tree: &Tree, recipe: &Recipe, wanted: Option<Variant>, package
 fn build_integration(
     input: &RecipeInput<'_>,
     contribution: Contribution,
-    refusal: Option<String>,
+    refusal: Option<Vec<Blocker>>,
     why_variant: String,
     notes: Vec<String>,
 ) -> Integration {
     let (recipe, line) = (input.recipe(), input.release_line());
-    let is_python = recipe.ecosystem == Ecosystem::Python;
     let manager = input.manager();
     let mut facts =
-        PlanDetails { warnings: notes, prerequisites: contribution.prerequisites, ..PlanDetails::default() };
+        PlanDetails { prerequisites: contribution.prerequisites, notes, ..PlanDetails::default() };
     if refusal.is_none() {
         facts.notes.push(format!(
             "Variant `{}`: {why_variant}. FluxLoop CLI {}: {}.",
@@ -336,15 +385,16 @@ fn build_integration(
             input.layout.why
         ));
     }
-    if let Some(reason) = &refusal {
-        facts.warnings.push(format!("There are no edits: {reason}."));
+    if let Some(blockers) = &refusal {
+        facts.warnings.push(format!("There are no edits: {}.", join_blockers(blockers)));
     }
+    facts.notes.extend(contribution.notes);
     facts.warnings.extend(contribution.warnings);
     if refusal.is_none() {
         let python_manager = manager.filter(|manager| manager.ecosystem() == Ecosystem::Python);
         let installs = python_manager.unwrap_or(PackageManager::Pip);
         facts.prerequisites.push(format!("Python {} or newer", python_version(input)));
-        if is_python && input.uses_sdk() {
+        if contribution.needs_sdk {
             facts.prerequisites.push(format!(
                 "FluxLoop SDK installed: {}",
                 install::install_command(installs, "fluxloop", false)
@@ -377,15 +427,14 @@ fn build_integration(
                 ));
             }
         }
-        if is_python && input.uses_sdk() {
-            facts.warnings.push(match line {
-                ReleaseLine::V02 | ReleaseLine::V03 => {
-                    "FluxLoop stores the arguments and results of decorated functions in plain text in its result files.".to_owned()
-                }
-                ReleaseLine::V04 => "FluxLoop 0.4 runs decorated functions but does not record what happens inside them; 0.2 and \
-                              0.3 do. The variant `bridge` runs the agent without changing its code."
-                    .to_owned(),
-            });
+        if contribution.needs_sdk {
+            let place = match &contribution.records_folder {
+                Some(folder) => format!("in {}", input.redactor().folder(folder)),
+                None => "in its result files".to_owned(),
+            };
+            facts.notes.push(format!(
+                "FluxLoop keeps the arguments and results of decorated functions as plain text {place}."
+            ));
         }
         let runs = contribution.runner.is_some();
         facts.post_checks =
@@ -414,6 +463,7 @@ fn build_integration(
         start_command: contribution.start_command,
         scope: format!("{} project{place} using {} runner{target}", recipe.name, recipe.runner_pattern()),
         outcome: refusal.map_or(IntegrationOutcome::Planned(contribution.edits), IntegrationOutcome::Refused),
+        candidates: contribution.candidates,
         facts,
         redactor: input.redactor().clone(),
     }

@@ -7,6 +7,9 @@
 //!
 //! [`project`] reads existing FluxLoop projects: settings, inputs, experiments and evaluations.
 
+mod application;
+mod blocker;
+mod candidate;
 mod check_commands;
 mod config;
 mod decorations;
@@ -30,9 +33,12 @@ mod runner_pattern;
 mod target;
 mod wrapper;
 
+pub use blocker::Blocker;
+pub use candidate::{Candidate, CandidateKind};
 pub use check_commands::is_check_command;
 pub use feasibility::{
     AgentCandidate, FeasibleIntegration, FeasibleIntegrations, UnresolvedField, find_feasible_integrations,
+    integrate_or_fall_back,
 };
 pub use guide::{GuideInput, GuideStep, IntegrationGuide, build_guide};
 pub use integrate::{

@@ -1,88 +1,132 @@
 //! Integration of JavaScript and TypeScript programs: over HTTP, or with the documented middleware.
 
-use codebase::Route;
 use codebase::package_manager::PackageManager;
+use codebase::{NameKind, Route};
 use regex::Regex;
 
+use crate::blocker::Blocker;
+use crate::candidate::{Candidate, CandidateKind, rank_name};
 use crate::config::{RunnerConfig, create_file_edit};
 use crate::dev_server::{find_port, start_command};
-use crate::endpoint::{AgentEndpoint, route_rank};
+use crate::endpoint::{AgentEndpoint, RouteChoice, find_guard};
 use crate::install;
 use crate::integrate::{Contribution, RecipeInput};
 use crate::middleware;
 use crate::package::is_python_file;
+use crate::python::{add_endpoint_notes, nearest_routes};
 use crate::recipe::SdkSupport;
 use crate::release_line::ReleaseLine;
 
-pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, String> {
-    let recipe = input.recipe();
+pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blocker>> {
     if input.uses_sdk() {
-        return integrate_middleware(input);
+        return integrate_middleware(input).map_err(|what| vec![Blocker::new(what).lifted_by("variant")]);
     }
-    let wanted = input.options.agent.as_deref();
-    let mut routes: Vec<&Route> = input.routes().filter(|route| !is_python_file(&route.file)).collect();
-    routes.sort_by_key(|route| route_rank(route));
-    let is_wanted =
-        |route: &&&Route| wanted.is_none_or(|wanted| format!("{} {}", route.method, route.path) == wanted);
-    let mut reasons = Vec::new();
     let mut found = Contribution::default();
-    for route in routes.iter().filter(is_wanted) {
-        match resolve_endpoint(input, route) {
-            Ok(endpoint) => {
-                found.target_location = (route.file.clone(), route.line);
-                add_bridge(input, &endpoint, &mut found);
-                let others: Vec<String> = routes
-                    .iter()
-                    .filter(|other| other.path != route.path)
-                    .take(5)
-                    .map(|other| input.display_route(other))
-                    .collect();
-                if wanted.is_none() && !others.is_empty() {
-                    found.warnings.push(format!(
-                        "{} was chosen; other routes also lead to a model ({}). To use one of them, pass it as `agent`.",
-                        input.display_route(route),
-                        others.join(", ")
-                    ));
-                }
-                return Ok(found);
-            }
-            Err(reason) => reasons.push(reason),
-        }
-    }
-    // The caller may name a route that the analysis did not connect to a model.
-    if let Some((method, path)) =
-        wanted.and_then(|wanted| wanted.split_once(' ')).filter(|_| reasons.is_empty())
-    {
-        let route = Route {
-            method: method.to_uppercase(),
-            path: path.to_owned(),
-            file: "as-named".to_owned(),
-            line: 1,
-            handler: String::new(),
-            agent: String::new(),
-            request: Vec::new(),
-            response: Vec::new(),
-            declared: Vec::new(),
-            guards: Vec::new(),
-        };
-        let endpoint =
-            AgentEndpoint::from_route(&route, input.options.request_field.as_deref(), input.redactor())?;
-        add_bridge(input, &endpoint, &mut found);
+    if let Some(wanted) = &input.options.agent {
+        let (route, endpoint) = named_route(input, wanted)?;
+        found.target_location = (route.file.clone(), route.line);
+        found.candidates = vec![candidate(input, &route, &endpoint)];
+        add_bridge(input, &route, &endpoint, &mut found);
         return Ok(found);
     }
-    reasons.truncate(3);
-    Err(if reasons.is_empty() {
-        format!(
-            "found no route of this {} program that leads to a language model; pass the one to call as `agent` \
-             (\"POST /chat\") with `request_field`",
-            recipe.title
-        )
-    } else {
-        reasons.join("; ")
-    })
+    let (mut usable, mut blockers) = (Vec::new(), Vec::new());
+    let routes: Vec<&Route> =
+        input.routes().filter(|route| !is_python_file(&route.file)).take(MAX_ROUTES).collect();
+    for route in routes {
+        match resolve_endpoint(input, route, RouteChoice::Found) {
+            Ok(endpoint) => usable.push((candidate(input, route, &endpoint), route, endpoint)),
+            Err(missing) => blockers.extend(missing),
+        }
+    }
+    usable.sort_by_key(|(candidate, ..)| -candidate.score);
+    let Some((_, route, endpoint)) = usable.first() else {
+        if blockers.is_empty() {
+            blockers.push(nothing_found(input));
+        }
+        blockers.truncate(4);
+        return Err(blockers);
+    };
+    found.target_location = (route.file.clone(), route.line);
+    add_bridge(input, route, endpoint, &mut found);
+    found.candidates = usable.iter().map(|(candidate, ..)| candidate.clone()).collect();
+    if usable.len() > 1 {
+        let others: Vec<String> =
+            usable.iter().skip(1).take(4).map(|(_, other, _)| input.display_route(other)).collect();
+        let more = usable.len() - 1 - others.len();
+        found.notes.push(format!(
+            "{} was chosen. Other candidates: {}{}.",
+            input.display_route(route),
+            others.join(", "),
+            if more > 0 { format!(", and {more} more") } else { String::new() }
+        ));
+    }
+    Ok(found)
 }
 
-fn add_bridge(input: &RecipeInput<'_>, endpoint: &AgentEndpoint, contribution: &mut Contribution) {
+const MAX_ROUTES: usize = 20;
+
+/// The route that the user named. It needs no connection to a model, but it must exist.
+fn named_route(input: &RecipeInput<'_>, wanted: &str) -> Result<(Route, AgentEndpoint), Vec<Blocker>> {
+    let own = |route: &&Route| !is_python_file(&route.file);
+    let routes = || input.routes().filter(own).chain(input.other_routes());
+    let Some(route) = routes().find(|route| format!("{} {}", route.method, route.path) == wanted) else {
+        let shown = input.redactor().name(NameKind::Target, wanted, "", 0).into_owned();
+        let known: Vec<String> =
+            nearest_routes(wanted, routes()).map(|route| input.display_route(route)).collect();
+        let what = match (wanted.contains(':') && !wanted.contains(' '), known.is_empty()) {
+            (true, _) => format!("`{shown}` is a function; FluxLoop reaches a JavaScript program by a route"),
+            (false, true) => {
+                format!("no route `{shown}` was found, nor any other{}", input.location_phrase())
+            }
+            (false, false) => format!("no route `{shown}` was found; there are {}", known.join(", ")),
+        };
+        return Err(vec![Blocker::new(what).lifted_by("agent")]);
+    };
+    let mut endpoint = resolve_endpoint(input, route, RouteChoice::Named)?;
+    if route.agent.is_empty() {
+        endpoint.add_warning("no call of a language model was found behind this route".to_owned());
+    }
+    Ok((route.clone(), endpoint))
+}
+
+fn nothing_found(input: &RecipeInput<'_>) -> Blocker {
+    let others: Vec<String> = input.other_routes().take(4).map(|route| input.display_route(route)).collect();
+    let title = input.recipe().title;
+    let what = if others.is_empty() {
+        format!("no route of this {title} program was found{}", input.location_phrase())
+    } else {
+        format!(
+            "no call of a language model was found behind the routes of this {title} program ({})",
+            others.join(", ")
+        )
+    };
+    Blocker::new(what).lifted_by("agent")
+}
+
+fn candidate(input: &RecipeInput<'_>, route: &Route, endpoint: &AgentEndpoint) -> Candidate {
+    let mut score = rank_name(&route.path) + rank_name(&route.handler) / 2 + rank_name(&route.agent) / 3;
+    score -= 15 * i32::from(endpoint.needs_credentials());
+    score -= 12 * i32::try_from(endpoint.variables().len()).unwrap_or(0);
+    score -= 8 * i32::from(route.method == "GET");
+    score -= 30 * i32::from(input.is_example_or_test(&route.file));
+    let why = if route.agent.is_empty() { "was named" } else { "leads to a language model" };
+    Candidate {
+        agent: format!("{} {}", route.method, route.path),
+        kind: CandidateKind::Route,
+        path: route.file.clone(),
+        line: route.line,
+        why: why.to_owned(),
+        against: endpoint.warnings().to_vec(),
+        score,
+    }
+}
+
+fn add_bridge(
+    input: &RecipeInput<'_>,
+    route: &Route,
+    endpoint: &AgentEndpoint,
+    contribution: &mut Contribution,
+) {
     let recipe = input.recipe();
     let mut files = input.entry_points();
     files.extend(
@@ -91,7 +135,17 @@ fn add_bridge(input: &RecipeInput<'_>, endpoint: &AgentEndpoint, contribution: &
             .iter()
             .flat_map(|framework| framework.anchors.iter().map(|anchor| anchor.path.clone())),
     );
-    files.extend(["package.json", "vite.config.ts", "vite.config.js"].map(|file| input.package_path(file)));
+    files.extend(
+        [
+            "package.json",
+            "vite.config.ts",
+            "vite.config.js",
+            ".env.example",
+            "src/config.ts",
+            "src/config.js",
+        ]
+        .map(|file| input.package_path(file)),
+    );
     let seen = find_port(input.tree, &files);
     let port = seen.unwrap_or(recipe.port);
     if seen.is_none() {
@@ -99,17 +153,17 @@ fn add_bridge(input: &RecipeInput<'_>, endpoint: &AgentEndpoint, contribution: &
             "The code does not show the port; {port} is the default. Set AGENT_URL to the actual address."
         ));
     }
-    let url = format!("http://{}:{port}{}{}", recipe.host, global_prefix(input, &files), endpoint.path);
+    let base = format!("http://{}:{port}{}", recipe.host, global_prefix(input, &files));
     let folder = input.release_line().project_folder(&input.name);
     let why = "FluxLoop calls the program through this file; the program itself is unchanged.";
     if input.release_line() == ReleaseLine::V04 {
         let path = format!("{folder}/bridge.mjs");
-        contribution.edits.push(create_file_edit(path.clone(), endpoint.render_node_bridge(&url), why));
+        contribution.edits.push(create_file_edit(path.clone(), endpoint.render_node_bridge(&base), why));
         contribution.runner = Some(RunnerConfig::Process { command: vec!["node".to_owned(), path] });
     } else {
         let path = format!("{folder}/http_bridge.py");
         contribution.files_to_compile.insert(path.clone());
-        contribution.edits.push(create_file_edit(path, endpoint.render_python_bridge(&url), why));
+        contribution.edits.push(create_file_edit(path, endpoint.render_python_bridge(&base), why));
         contribution.runner =
             Some(RunnerConfig::Function { target: "http_bridge:run".to_owned(), folder: None });
     }
@@ -117,9 +171,9 @@ fn add_bridge(input: &RecipeInput<'_>, endpoint: &AgentEndpoint, contribution: &
     let start = start_command(input.tree, recipe, &input.package, manager);
     let place = input.location_phrase();
     contribution.start_command = Some(format!("{start}{place}"));
-    contribution.warnings.extend(endpoint.warnings().iter().cloned());
-    contribution.target = format!("{} {}", endpoint.method, endpoint.path);
-    contribution.url = Some(url);
+    add_endpoint_notes(endpoint, contribution);
+    contribution.target = format!("{} {}", endpoint.method, route.path);
+    contribution.url = Some(endpoint.url(&base));
 }
 
 fn integrate_middleware(input: &RecipeInput<'_>) -> Result<Contribution, String> {
@@ -150,27 +204,45 @@ fn integrate_middleware(input: &RecipeInput<'_>) -> Result<Contribution, String>
     Ok(found)
 }
 
-/// The request that the route expects. Routes that require authentication are refused.
-fn resolve_endpoint(input: &RecipeInput<'_>, route: &Route) -> Result<AgentEndpoint, String> {
-    let endpoint =
-        AgentEndpoint::from_route(route, input.options.request_field.as_deref(), input.redactor())?;
-    let read = |path: &str| {
-        String::from_utf8_lossy(&input.tree.read(path, 256 * 1024).unwrap_or_default()).into_owned()
-    };
-    let text = read(&route.file);
-    if input.options.request_field.is_some() {
-        return Ok(endpoint);
+/// The request that the route expects.
+fn resolve_endpoint(
+    input: &RecipeInput<'_>,
+    route: &Route,
+    choice: RouteChoice,
+) -> Result<AgentEndpoint, Vec<Blocker>> {
+    let source = input.source_lines(&route.file, route.line, route.end_line);
+    let field = input.options.request_field.as_deref();
+    let mut endpoint = AgentEndpoint::from_route(route, &source, field, choice, input.redactor())?;
+    if let Some(guard) = guard_of_route(input, route, &source) {
+        let shown = input.display_name(&guard, &route.file, route.line).into_owned();
+        endpoint.require_credentials(&shown, &[source, input.file_text(&route.file)].join("\n"));
     }
-    let asks = Regex::new(r"\b(?:getAuth|getServerSession|requireAuth\w*|requireUser\w*|ensure\w*(?:Session|Auth|User)\w*|require\w*Session|authenticate\w*|currentUser|verifyToken|auth)\(").ok();
-    let everywhere = Regex::new(r"APP_GUARD|useGlobalGuards|apply\(\s*\w*Auth\w*").ok();
+    Ok(endpoint)
+}
+
+/// What checks the caller of a route: a guard in front of it, the handler itself, or something in front of all routes.
+fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Option<String> {
+    if let Some(guard) = find_guard(&route.guards) {
+        return Some(guard.clone());
+    }
+    let asks = Regex::new(r"\b(getAuth|getServerSession|requireAuth\w*|requireUser\w*|ensure\w*(?:Session|Auth|User)\w*|require\w*Session|authenticate\w*|currentUser|verifyToken|auth|getUser)\(").ok()?;
+    if let Some(found) = asks.captures(source).and_then(|found| found.get(1)) {
+        return Some(found.as_str().to_owned());
+    }
+    let router = input.file_text(&route.file);
+    let before = Regex::new(r"\.use\(\s*(?:[\x22'`][^\x22'`]*[\x22'`]\s*,\s*)?(\w*(?:[Aa]uth|[Jj]wt|[Pp]rotect|[Vv]erifyToken)\w*)").ok()?;
+    if let Some(found) = before.captures(&router).and_then(|found| found.get(1)) {
+        return Some(found.as_str().to_owned());
+    }
+    let everywhere = Regex::new(r"(APP_GUARD|useGlobalGuards|apply\(\s*\w*Auth\w*)").ok()?;
     let before_all =
-        ["src/app.module.ts", "src/main.ts"].map(|file| read(&input.package_path(file))).concat();
-    let is_guarded = asks.is_some_and(|asks| asks.is_match(&text))
-        || everywhere.is_some_and(|all| all.is_match(&before_all));
-    if is_guarded {
-        return Err(format!("{} requires authentication", input.display_route(route)));
-    }
-    endpoint.refine_from_source(&text, input.redactor(), &route.file)
+        ["src/app.module.ts", "src/main.ts"].map(|file| input.file_text(&input.package_path(file))).concat();
+    let all = everywhere
+        .captures(&before_all)
+        .and_then(|found| found.get(1))
+        .map(|found| found.as_str().to_owned());
+    let is_refused = Regex::new(r"\b401\b|[Uu]nauthorized").ok()?.is_match(source);
+    all.or_else(|| is_refused.then(|| "its own check".to_owned()))
 }
 
 /// The path prefix set with `app.setGlobalPrefix("api")` in `NestJS`.

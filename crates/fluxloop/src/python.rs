@@ -2,168 +2,355 @@
 
 use std::collections::BTreeSet;
 
-use codebase::{Agent, FileSummary, FunctionParameter, NameKind, Route};
+use codebase::{Agent, Evidence, FileSummary, FunctionParameter, NameKind, Route};
 use regex::Regex;
 
+use crate::application::{Application, find_application};
+use crate::blocker::Blocker;
+use crate::candidate::{Candidate, CandidateKind, rank_name};
 use crate::config::{RunnerConfig, create_file_edit};
 use crate::decorations;
 use crate::dev_server::find_port;
-use crate::endpoint::{AgentEndpoint, route_rank};
+use crate::endpoint::{AgentEndpoint, RouteChoice, find_guard, is_guard_name};
 use crate::graph::{self, GraphCall};
 use crate::integrate::{Contribution, RecipeInput};
-use crate::recipe::{InProcessClient, find_recipe};
-use crate::target::{
-    PythonModule, TargetFunction, TextArgument, is_text_type, resolve_module, text_argument,
-};
-use crate::wrapper::{AgentObject, PythonWrapper};
+use crate::recipe::InProcessClient;
+use crate::release_line::ReleaseLine;
+use crate::target::{ClassFinder, PythonModule, TargetFunction, TextCall, resolve_module, text_call};
+use crate::wrapper::{AgentObject, PythonWrapper, Recording};
 
 const WRAPPER_RATIONALE: &str = "FluxLoop calls this; it hands the input to the agent.";
+
+/// Limits on the candidates of each kind.
+const MAX_FUNCTIONS: usize = 20;
+const MAX_ROUTES: usize = 20;
 
 /// How FluxLoop gets at the agent.
 pub(crate) enum EntryMethod {
     /// It calls a function as it is, or through a file of ours.
-    Function { function: TargetFunction, module: PythonModule, passing: TextArgument, object: Option<String> },
+    Function {
+        function: TargetFunction,
+        module: PythonModule,
+        passing: TextCall,
+        object: Option<String>,
+        /// The Flask application that it needs around it.
+        application: Option<Application>,
+    },
     /// It runs an object of an agent framework.
     Object { path: String, name: String, module: PythonModule, object: AgentObject, call: GraphCall },
     /// It sends a request, in the same process or over HTTP.
     Route { route: Box<Route>, endpoint: AgentEndpoint },
 }
 
-/// Finds the agent and makes the edits; says why not, if nothing can be done.
-pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, String> {
+/// A candidate and how to run it, or what keeps it from being run.
+struct PythonCandidate {
+    candidate: Candidate,
+    entry: Result<EntryMethod, Vec<Blocker>>,
+    agent: Option<Agent>,
+}
+
+/// Finds the agent and makes the edits; says what is missing if nothing can be done.
+pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blocker>> {
     if input.uses_sdk() {
         check_sdk_not_shadowed(input)?;
     }
-    let (way, agent) = choose_entry(input)?;
-    let mut found = Contribution::default();
+    let mut all = find_candidates(input)?;
+    let chosen = all.iter().position(|one| one.entry.is_ok());
+    let Some(chosen) = chosen else {
+        let mut blockers: Vec<Blocker> =
+            all.into_iter().filter_map(|one| one.entry.err()).flatten().collect();
+        if blockers.is_empty() {
+            blockers.push(nothing_found(input));
+        }
+        let mut seen = BTreeSet::new();
+        blockers.retain(|blocker| seen.insert(blocker.to_string()));
+        blockers.truncate(4);
+        return Err(blockers);
+    };
+    let PythonCandidate { candidate, entry, agent } = all.remove(chosen);
+    let Ok(way) = entry else { return Err(Vec::new()) };
+    let others = all.into_iter().filter(|one| one.entry.is_ok()).map(|one| one.candidate);
+    let mut found = Contribution {
+        candidates: std::iter::once(candidate).chain(others).collect(),
+        ..Contribution::default()
+    };
+    let django = django_settings(input);
+    let application = find_application(input, django.as_deref());
+    // A program that runs by itself is not traced by us: decorators in it would record nothing.
+    let is_reached = !matches!(way, EntryMethod::Route { .. }) || application.is_some();
     let mut traced = false;
-    if input.uses_sdk() {
+    found.needs_sdk = input.uses_sdk() && is_reached;
+    if found.needs_sdk {
         traced = decorations::add_decorations(input, &way, agent.as_ref(), &mut found);
     }
     let folder = input.release_line().project_folder(&input.name);
-    let django = django_settings(input);
-    add_entry(input, way, traced, django.as_deref(), &folder, &mut found);
+    add_entry(input, way, traced, django.as_deref(), application, &folder, &mut found);
     if let Some(agent) = &agent {
-        warn_about_other_agents(input, agent, &mut found);
+        note_other_candidates(input, agent, &mut found);
     }
     Ok(found)
 }
 
+fn nothing_found(input: &RecipeInput<'_>) -> Blocker {
+    let asides: Vec<String> = input
+        .agents()
+        .filter(|agent| input.is_example_or_test(&agent.path))
+        .take(4)
+        .map(|agent| display_agent(input, agent))
+        .collect();
+    if !asides.is_empty() {
+        let what = format!("only examples, tests or tools call a language model: {}", asides.join(", "));
+        return Blocker::new(what).lifted_by("agent");
+    }
+    let routes: Vec<String> = input.other_routes().take(4).map(|route| input.display_route(route)).collect();
+    let place = input.location_phrase();
+    let what = if routes.is_empty() {
+        format!("no call of a language model or an agent framework was found{place}")
+    } else {
+        format!(
+            "no call of a language model or an agent framework was found{place}, and none was found behind its routes ({})",
+            routes.join(", ")
+        )
+    };
+    Blocker::new(what).lifted_by("agent")
+}
+
 /// The repository's own module of that name would be imported instead of the SDK.
-fn check_sdk_not_shadowed(input: &RecipeInput<'_>) -> Result<(), String> {
+fn check_sdk_not_shadowed(input: &RecipeInput<'_>) -> Result<(), Vec<Blocker>> {
     let names = ["fluxloop.py", "fluxloop/__init__.py", "src/fluxloop/__init__.py"]
         .map(|name| input.package_path(name));
-    match names.iter().find(|path| input.tree.metadata(path).ok().flatten().is_some()) {
-        Some(path) => Err(format!(
-            "`{}` is a module of that name, and would be imported instead of the FluxLoop SDK",
-            input.redactor().file(path)
-        )),
+    match names.iter().find(|path| input.file_exists(path)) {
+        Some(path) => {
+            let what = "a module named `fluxloop` would be imported instead of the FluxLoop SDK";
+            Err(vec![Blocker::new(what).at(input.redactor().file(path), 0).lifted_by("variant")])
+        }
         None => Ok(()),
     }
 }
 
-/// The way to the agent that is surest to work, and the agent.
-fn choose_entry(input: &RecipeInput<'_>) -> Result<(EntryMethod, Option<Agent>), String> {
+/// Everything that could be run, best first. Of equals, the first that analysis found.
+fn find_candidates(input: &RecipeInput<'_>) -> Result<Vec<PythonCandidate>, Vec<Blocker>> {
     if let Some(wanted) = &input.options.agent {
-        return entry_by_name(input, wanted);
+        return Ok(vec![named_candidate(input, wanted)?]);
     }
-    // A graph that the project itself names is what it runs.
-    if let Some(way) = entry_by_graph(input) {
-        return way.map(|way| (way, None));
+    let mut all = Vec::new();
+    all.extend(graph_candidates(input));
+    let django = django_settings(input);
+    let application = find_application(input, django.as_deref()).and_then(|(_, application)| application);
+    let agents: Vec<&Agent> =
+        input.agents().filter(|agent| !input.is_example_or_test(&agent.path)).take(MAX_FUNCTIONS).collect();
+    for agent in &agents {
+        all.push(function_candidate(input, agent, application.as_ref()));
+        all.extend(object_candidate(input, &agent.path));
     }
-    let (beside, agents): (Vec<&Agent>, Vec<&Agent>) =
-        input.agents().partition(|agent| input.is_example_or_test(&agent.path));
-    let mut reasons = Vec::new();
-    for agent in agents {
-        match entry_by_function(input, &function_for_agent(input, agent)) {
-            Ok(way) => return Ok((way, Some(agent.clone()))),
-            Err(reason) => reasons.push(format!(
-                "{} in {}: {reason}",
-                input.display_name(&agent.name, &agent.path, agent.line),
-                input.redactor().file(&agent.path)
-            )),
-        }
-        match entry_by_object(input, &agent.path) {
-            Some(Ok(way)) => return Ok((way, Some(agent.clone()))),
-            Some(Err(reason)) => reasons.push(reason),
-            None => {}
-        }
-        let mut routes: Vec<&Route> = input.routes().filter(|route| route.agent == agent.name).collect();
-        routes.sort_by_key(|route| route_rank(route));
-        for route in routes {
-            match resolve_endpoint(input, route) {
-                Ok(endpoint) => {
-                    return Ok((
-                        EntryMethod::Route { route: Box::new(route.clone()), endpoint },
-                        Some(agent.clone()),
-                    ));
-                }
-                Err(reason) => reasons.push(reason),
-            }
-        }
+    for route in input.routes().take(MAX_ROUTES) {
+        all.push(route_candidate(input, route, RouteChoice::Found));
     }
     let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
-    let files: Vec<&String> =
-        anchors.map(|anchor| &anchor.path).filter(|path| !input.is_example_or_test(path)).collect();
-    for way in files.iter().filter_map(|path| entry_by_object(input, path)) {
-        match way {
-            Ok(way) => return Ok((way, None)),
-            Err(reason) => reasons.push(reason),
-        }
+    for path in anchors.map(|anchor| &anchor.path).filter(|path| !input.is_example_or_test(path)) {
+        all.extend(object_candidate(input, path));
     }
     let mut seen = BTreeSet::new();
-    reasons.retain(|reason| seen.insert(reason.clone()));
-    reasons.truncate(4);
-    let asides: Vec<String> = beside.iter().take(4).map(|agent| display_agent(input, agent)).collect();
-    Err(if reasons.is_empty() && !asides.is_empty() {
-        format!(
-            "only examples, tests or tools call a language model ({}); name one as `agent` if it is meant",
-            asides.join(", ")
-        )
-    } else if reasons.is_empty() {
-        "no function was found that calls a language model or an agent framework; name the one to run as `agent` \
-         (\"path/to/file.py:function\")"
-            .to_owned()
-    } else {
-        format!(
-            "no function was found that FluxLoop could call with one text ({}); name one as `agent` \
-             (\"path/to/file.py:function\"), or write one that takes a text",
-            reasons.join("; ")
-        )
-    })
+    all.retain(|one| seen.insert(one.candidate.agent.clone()));
+    // A function that runs an object does what the object alone does not: it sets the prompt, or picks the answer.
+    let functions: Vec<(String, i32)> = all
+        .iter()
+        .filter(|one| one.candidate.kind == CandidateKind::Function && one.entry.is_ok())
+        .map(|one| (one.candidate.path.clone(), one.candidate.score))
+        .collect();
+    for one in all.iter_mut().filter(|one| one.candidate.kind == CandidateKind::Object) {
+        let beside =
+            functions.iter().filter(|(path, _)| *path == one.candidate.path).map(|(_, score)| *score).max();
+        if let Some(score) = beside.filter(|_| one.candidate.score < 90) {
+            one.candidate.score = one.candidate.score.min(score - 1);
+        }
+    }
+    all.sort_by_key(|one| -one.candidate.score);
+    Ok(all)
 }
 
-/// The agent that the caller named: `path/to/file.py:name`.
-fn entry_by_name(input: &RecipeInput<'_>, wanted: &str) -> Result<(EntryMethod, Option<Agent>), String> {
-    if let Some(route) = input.routes().find(|route| format!("{} {}", route.method, route.path) == wanted) {
-        let endpoint =
-            AgentEndpoint::from_route(route, input.options.request_field.as_deref(), input.redactor())?;
-        let agent = input.agents().find(|agent| agent.name == route.agent).cloned();
-        return Ok((EntryMethod::Route { route: Box::new(route.clone()), endpoint }, agent));
+fn function_candidate(
+    input: &RecipeInput<'_>,
+    agent: &Agent,
+    application: Option<&Application>,
+) -> PythonCandidate {
+    let function = function_for_agent(input, agent);
+    let routes: Vec<&Route> = input.routes().filter(|route| route.agent == agent.name).collect();
+    let mut score = rank_name(&agent.name) + rank_name(&file_stem(&agent.path)) / 3;
+    score += match (&agent.reached_from, routes.iter().any(|route| route.passes_input)) {
+        (_, true) => 45,
+        // The handler does something of its own first: only the route does all of it.
+        (_, false) if !routes.is_empty() => 10,
+        (Some(_), _) => 30,
+        (None, _) => 10,
+    };
+    score += routes.iter().map(|route| rank_name(&route.path) / 2).max().unwrap_or(0);
+    if function.parameters.first().is_some_and(|first| first.name.contains("prompt")) {
+        score -= 5;
     }
-    let (path, name) = wanted
-        .split_once(':')
-        .ok_or_else(|| {
-            let wanted = input.redactor().name(NameKind::Target, wanted, "", 0);
-            format!("`agent` is \"{wanted}\"; it should be \"path/to/file.py:function\", or a route that leads to a model, such as \"POST /chat\"")
-        })?;
-    let file = input.redactor().file(path);
+    let entry = entry_by_function(input, &function, agent.request_context.as_ref(), application);
+    let name = input.display_name(&agent.name, &agent.path, agent.line);
+    let entry = entry.map_err(|why| {
+        let what = format!("`{name}` cannot be called with one text: {why}");
+        vec![Blocker::new(what).at(input.redactor().file(&agent.path), agent.line).lifted_by("agent")]
+    });
+    let mut against = Vec::new();
+    if agent.reached_from.is_none() {
+        against.push("nothing was seen that calls it".to_owned());
+    } else if !routes.is_empty() && routes.iter().all(|route| !route.passes_input) {
+        against.push("the route that leads to it does more than hand it the input".to_owned());
+    }
+    if let Ok(EntryMethod::Function { passing, .. }) = &entry {
+        score -= 6 * i32::try_from(passing.notes.len()).unwrap_or(0);
+        against.extend(passing.notes.iter().cloned());
+    }
+    let candidate = Candidate {
+        agent: format!("{}:{}", agent.path, agent.name),
+        kind: CandidateKind::Function,
+        path: agent.path.clone(),
+        line: agent.line,
+        why: agent.evidence.fact.clone(),
+        against,
+        score,
+    };
+    PythonCandidate { candidate, entry, agent: Some(agent.clone()) }
+}
+
+fn object_candidate(input: &RecipeInput<'_>, path: &str) -> Option<PythonCandidate> {
+    let (name, line, object, entry) = entry_by_object(input, path)?;
+    let entry =
+        entry.map_err(|why| vec![Blocker::new(why).at(input.redactor().file(path), line).lifted_by("agent")]);
+    let candidate = Candidate {
+        agent: format!("{path}:{name}"),
+        kind: CandidateKind::Object,
+        path: path.to_owned(),
+        line,
+        why: format!("is {}", object.title()),
+        against: Vec::new(),
+        score: 12 + rank_name(&name) + rank_name(&file_stem(path)) / 3,
+    };
+    Some(PythonCandidate { candidate, entry, agent: None })
+}
+
+fn route_candidate(input: &RecipeInput<'_>, route: &Route, choice: RouteChoice) -> PythonCandidate {
+    let entry = resolve_endpoint(input, route, choice);
+    let agent = input.agents().find(|agent| agent.name == route.agent).cloned();
+    let mut score = 30 + rank_name(&route.path) + rank_name(&route.handler) / 2 + rank_name(&route.agent) / 3;
+    let mut against = Vec::new();
+    if let Ok(endpoint) = &entry {
+        score -= 15 * i32::from(endpoint.needs_credentials());
+        score -= 12 * i32::try_from(endpoint.variables().len()).unwrap_or(0);
+        against.extend(endpoint.warnings().iter().cloned());
+    }
+    // A page, not an answer.
+    score -= 8 * i32::from(route.method == "GET");
+    score -= 30 * i32::from(input.is_example_or_test(&route.file));
+    let why = match route.agent.as_str() {
+        "" => "was named".to_owned(),
+        name if name == route.handler => "calls a language model".to_owned(),
+        name => format!("leads to {}", input.display_name(name, &route.file, route.line)),
+    };
+    let candidate = Candidate {
+        agent: format!("{} {}", route.method, route.path),
+        kind: CandidateKind::Route,
+        path: route.file.clone(),
+        line: route.line,
+        why,
+        against,
+        score,
+    };
+    let entry = entry.map(|endpoint| EntryMethod::Route { route: Box::new(route.clone()), endpoint });
+    PythonCandidate { candidate, entry, agent }
+}
+
+fn file_stem(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).split('.').next().unwrap_or_default().to_owned()
+}
+
+/// The agent that the caller named: `path/to/file.py:name`, or a route.
+fn named_candidate(input: &RecipeInput<'_>, wanted: &str) -> Result<PythonCandidate, Vec<Blocker>> {
+    let label = |route: &Route| format!("{} {}", route.method, route.path);
+    let routes = || input.routes().chain(input.other_routes());
+    if let Some(route) = routes().find(|route| label(route) == wanted) {
+        return Ok(route_candidate(input, route, RouteChoice::Named));
+    }
+    let shown = input.redactor().name(NameKind::Target, wanted, "", 0).into_owned();
+    if wanted.contains(' ') {
+        let known: Vec<String> =
+            nearest_routes(wanted, routes()).map(|route| input.display_route(route)).collect();
+        let what = if known.is_empty() {
+            format!("no route `{shown}` was found, nor any other{}", input.location_phrase())
+        } else {
+            format!("no route `{shown}` was found; there are {}", known.join(", "))
+        };
+        return Err(vec![Blocker::new(what).lifted_by("agent")]);
+    }
+    let Some((path, name)) = wanted.split_once(':') else {
+        let what = format!("`{shown}` names neither a function nor a route");
+        return Err(vec![Blocker::new(what).lifted_by("agent")]);
+    };
+    let file = input.redactor().file(path).into_owned();
+    let blocked = |what: String| vec![Blocker::new(what).at(file.clone(), 0).lifted_by("agent")];
     let seen = input
         .file_summary(path)
-        .ok_or_else(|| format!("there is no Python file `{file}` that can be parsed"))?;
+        .ok_or_else(|| blocked("there is no Python file of this name that can be parsed".to_owned()))?;
     let shown = input.display_name(name, path, 0);
     let agent = input.profile.agents.iter().find(|agent| agent.path == path && agent.name == name).cloned();
+    let candidate = Candidate {
+        agent: wanted.to_owned(),
+        kind: CandidateKind::Function,
+        path: path.to_owned(),
+        line: agent.as_ref().map_or(0, |agent| agent.line),
+        why: "was named".to_owned(),
+        against: Vec::new(),
+        score: 0,
+    };
     if let Some(signature) = seen.functions.iter().find(|function| function.name == name) {
         let function = TargetFunction::from_signature(path, signature);
-        let way = entry_by_function(input, &function)
-            .map_err(|reason| format!("`{shown}` in {file} cannot be called: {reason}"))?;
-        return Ok((way, agent));
+        let django = django_settings(input);
+        let application = find_application(input, django.as_deref()).and_then(|(_, application)| application);
+        let context = agent.as_ref().and_then(|agent| agent.request_context.as_ref());
+        let entry = entry_by_function(input, &function, context, application.as_ref())
+            .map_err(|why| blocked(format!("`{shown}` cannot be called with one text: {why}")));
+        let mut against = Vec::new();
+        if agent.is_none() {
+            against.push(format!("no call of a language model was found in `{shown}` or in what it calls"));
+        }
+        return Ok(PythonCandidate { candidate: Candidate { against, ..candidate }, entry, agent });
     }
     let made = seen.assigned_calls.iter().find(|(known, _)| known == name);
     let object = made.and_then(|(_, callee)| AgentObject::from_constructor(callee, &seen.imports));
-    let way = object.map(|object| entry_for_object(input, path, &seen, name, object)).transpose()?;
-    let missing = || format!("there is no function and no known agent object `{shown}` in {file}");
-    Ok((way.flatten().ok_or_else(missing)?, agent))
+    let way = object.map(|object| entry_for_object(input, path, &seen, name, object)).transpose();
+    let functions: Vec<&str> = seen.functions.iter().map(|function| function.name.as_str()).take(6).collect();
+    let missing = || {
+        let known =
+            if functions.is_empty() { String::new() } else { format!("; it has {}", functions.join(", ")) };
+        blocked(format!("the file has no function and no known agent object `{shown}`{known}"))
+    };
+    let entry = way.map_err(blocked).and_then(|way| way.flatten().ok_or_else(missing));
+    let candidate = Candidate { kind: CandidateKind::Object, ..candidate };
+    Ok(PythonCandidate { candidate, entry, agent })
+}
+
+/// The routes that resemble a name, the most similar first.
+pub(crate) fn nearest_routes<'r>(
+    wanted: &str,
+    routes: impl Iterator<Item = &'r Route>,
+) -> impl Iterator<Item = &'r Route> {
+    let words = |text: &str| {
+        let text = text.to_lowercase();
+        text.split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let wanted = words(wanted);
+    let mut all: Vec<&Route> = routes.collect();
+    all.sort_by_cached_key(|route| {
+        let own = words(&format!("{} {}", route.method, route.path));
+        std::cmp::Reverse(wanted.iter().filter(|word| own.contains(word)).count())
+    });
+    all.into_iter().take(5)
 }
 
 /// An agent with what its own file says about what it gives back.
@@ -176,11 +363,27 @@ fn function_for_agent(input: &RecipeInput<'_>, agent: &Agent) -> TargetFunction 
     )
 }
 
-fn entry_by_function(input: &RecipeInput<'_>, function: &TargetFunction) -> Result<EntryMethod, String> {
+fn entry_by_function(
+    input: &RecipeInput<'_>,
+    function: &TargetFunction,
+    context: Option<&Evidence>,
+    application: Option<&Application>,
+) -> Result<EntryMethod, String> {
     let (path, line) = (function.path.as_str(), function.line);
-    let passing =
-        text_argument(&function.parameters, &|kind, name| input.redactor().name(kind, name, path, line))?;
     let seen = input.file_summary(&function.path).unwrap_or_default();
+    let body = input.source_lines(path, line, function.end_line);
+    let fields_of: &ClassFinder<'_> = &|name| graph::all_fields_of(input.tree, path, &seen, name);
+    let passing = text_call(&function.parameters, &body, fields_of, &|kind, name| {
+        input.redactor().name(kind, name, path, line)
+    })?;
+    let mut around = None;
+    if let Some(context) = context {
+        let place = input.redactor().location(&context.path, context.line);
+        around = application.filter(|_| !context.fact.contains("`request`")).cloned();
+        if around.is_none() {
+            return Err(format!("{place} {}, which exists only while a request is handled", context.fact));
+        }
+    }
     let page = |module: &str| matches!(module.split('.').next(), Some("streamlit" | "chainlit" | "gradio"));
     if let Some((module, _)) = seen.imports.iter().find(|(module, _)| page(module)) {
         let module = input.redactor().name(NameKind::Module, module, path, 0);
@@ -191,15 +394,34 @@ fn entry_by_function(input: &RecipeInput<'_>, function: &TargetFunction) -> Resu
     let mut object = None;
     if let Some(owner) = function.owner_class() {
         object = seen.assigned_calls.iter().find(|(_, callee)| callee == owner).map(|(name, _)| name.clone());
+        let shown = input.display_name(owner, path, line);
+        if object.is_none() && is_abstract(&seen, owner) {
+            return Err(format!("`{shown}` is abstract"));
+        }
         if object.is_none() && !function.is_default_constructible {
-            return Err(format!("`{}` needs arguments to be made", input.display_name(owner, path, line)));
+            return Err(format!("`{shown}` needs arguments to be made"));
         }
     }
-    Ok(EntryMethod::Function { function: function.clone(), module, passing, object })
+    Ok(EntryMethod::Function { function: function.clone(), module, passing, object, application: around })
 }
 
-/// An object of an agent framework in a file, if it is clear which; why it cannot be run, if that is so.
-fn entry_by_object(input: &RecipeInput<'_>, path: &str) -> Option<Result<EntryMethod, String>> {
+/// Whether a class cannot be instantiated: it is an interface, or one of its methods is abstract.
+fn is_abstract(seen: &FileSummary, class: &str) -> bool {
+    let bases = seen.classes.iter().filter(|(name, ..)| name == class).flat_map(|(_, bases, _)| bases);
+    let mut last = bases.filter_map(|base| base.rsplit('.').next());
+    let prefix = format!("{class}.");
+    last.any(|base| matches!(base, "ABC" | "Protocol"))
+        || seen.functions.iter().any(|function| {
+            function.name.starts_with(&prefix)
+                && function.decorators.iter().any(|decorator| decorator.ends_with("abstractmethod"))
+        })
+}
+
+/// An object of an agent framework in a file, if it is clear which: its name and line; why it cannot be run, if that is so.
+fn entry_by_object(
+    input: &RecipeInput<'_>,
+    path: &str,
+) -> Option<(String, u32, AgentObject, Result<EntryMethod, String>)> {
     let seen = input.file_summary(path)?;
     let made: Vec<(&String, AgentObject)> = seen
         .assigned_calls
@@ -213,7 +435,8 @@ fn entry_by_object(input: &RecipeInput<'_>, path: &str) -> Option<Result<EntryMe
         )
     };
     let (name, object) = made.iter().find(|(name, _)| made.len() == 1 || usual(name))?;
-    entry_for_object(input, path, &seen, name, *object).transpose()
+    let entry = entry_for_object(input, path, &seen, name, *object).transpose()?;
+    Some(((*name).clone(), 0, *object, entry))
 }
 
 /// The way to an object, if its file can be imported.
@@ -233,34 +456,36 @@ fn entry_for_object(
     Ok(Some(EntryMethod::Object { path: path.to_owned(), name: name.to_owned(), module, object, call }))
 }
 
-/// The first graph that the project names and that can be asked with one text.
-fn entry_by_graph(input: &RecipeInput<'_>) -> Option<Result<EntryMethod, String>> {
-    let graphs = declared_graphs(input);
-    let mut reasons = Vec::new();
-    for (path, name) in &graphs {
-        let Some(seen) = input.file_summary(path) else { continue };
-        let made = seen.assigned_calls.iter().find(|(known, _)| known == name);
+/// The graphs that the project itself names: they are what it runs.
+fn graph_candidates(input: &RecipeInput<'_>) -> Vec<PythonCandidate> {
+    let one = |(path, name): (String, String)| {
+        let seen = input.file_summary(&path).unwrap_or_default();
+        let made = seen.assigned_calls.iter().find(|(known, _)| *known == name);
         let object = made.and_then(|(_, callee)| AgentObject::from_constructor(callee, &seen.imports));
-        let is_factory = seen.functions.iter().any(|function| function.name == *name);
-        match object.or_else(|| is_factory.then_some(AgentObject::Graph)) {
-            Some(object) => match entry_for_object(input, path, &seen, name, object) {
-                Ok(Some(way)) => return Some(Ok(way)),
-                Ok(None) => {}
-                Err(reason) => reasons.push(reason),
-            },
-            None => reasons.push(format!(
-                "`{}` in {} is not made when the file is loaded",
-                input.display_name(name, &input.package_path("langgraph.json"), 0),
-                input.redactor().file(path)
-            )),
-        }
-    }
-    let why = if reasons.is_empty() { "its graphs were not found".to_owned() } else { reasons.join("; ") };
-    (!graphs.is_empty()).then(|| {
-        Err(format!(
-            "langgraph.json says what runs here, but {why}; write a function that takes a text and runs the graph, and name it as `agent`"
-        ))
-    })
+        let is_factory = seen.functions.iter().any(|function| function.name == name);
+        let shown = input.display_name(&name, &input.package_path("langgraph.json"), 0).into_owned();
+        let entry = match object.or_else(|| is_factory.then_some(AgentObject::Graph)) {
+            Some(object) => entry_for_object(input, &path, &seen, &name, object).and_then(|entry| {
+                entry.ok_or_else(|| "its file has a name that cannot be imported".to_owned())
+            }),
+            None => {
+                Err(format!("`{shown}`, which langgraph.json names, is not made when its file is loaded"))
+            }
+        };
+        let entry = entry
+            .map_err(|why| vec![Blocker::new(why).at(input.redactor().file(&path), 0).lifted_by("agent")]);
+        let candidate = Candidate {
+            agent: format!("{path}:{name}"),
+            kind: CandidateKind::Object,
+            path: path.clone(),
+            line: 0,
+            why: "langgraph.json names it".to_owned(),
+            against: Vec::new(),
+            score: 90 + rank_name(&name),
+        };
+        PythonCandidate { candidate, entry, agent: None }
+    };
+    declared_graphs(input).into_iter().map(one).collect()
 }
 
 /// The graphs that `langgraph.json` names: file and name.
@@ -288,6 +513,7 @@ fn add_entry(
     way: EntryMethod,
     is_traced: bool,
     django: Option<&str>,
+    application: Option<(InProcessClient, Option<Application>)>,
     folder: &str,
     contribution: &mut Contribution,
 ) {
@@ -296,12 +522,21 @@ fn add_entry(
         EntryMethod::Object { path, .. } => (path.clone(), 0),
         EntryMethod::Route { route, .. } => (route.file.clone(), route.line),
     };
-    // FluxLoop reports what the outermost decorated function gives; that has to be the text, not what it is made from.
-    let traced = Some(input.name.as_str()).filter(|_| input.uses_sdk());
-    let wrapper = PythonWrapper { folder, root: "", django, trace_name: traced };
+    let name = input.name.as_str();
+    let recording = match (input.uses_sdk(), input.release_line()) {
+        (false, _) => Recording::None,
+        // FluxLoop reports what the outermost decorated function gives: it has to be the text, not what that is made from.
+        (true, ReleaseLine::V02 | ReleaseLine::V03) => Recording::Decorated { name },
+        (true, ReleaseLine::V04) => Recording::OwnTrace { name, records_agent: !is_traced },
+    };
+    let opens_trace = matches!(recording, Recording::OwnTrace { .. });
+    let wrapper = PythonWrapper { folder, root: "", django, recording };
     let content = match &way {
-        EntryMethod::Function { function, module, .. }
-            if function.is_directly_callable() && django.is_none() && (is_traced || !input.uses_sdk()) =>
+        EntryMethod::Function { function, module, application: None, .. }
+            if function.is_directly_callable()
+                && django.is_none()
+                && !opens_trace
+                && (is_traced || !input.uses_sdk()) =>
         {
             contribution.runner = Some(RunnerConfig::Function {
                 target: format!("{}:{}", module.name, function.name),
@@ -310,13 +545,16 @@ fn add_entry(
             contribution.target = format!("{}:{}", module.name, function.name);
             return;
         }
-        EntryMethod::Function { function, module, passing, object } => {
+        EntryMethod::Function { function, module, passing, object, application } => {
             contribution.target = format!("{}:{}", module.name, function.name);
+            let shown = input.display_name(&function.name, &function.path, function.line);
+            contribution.notes.extend(passing.notes.iter().map(|note| format!("{note} of {shown}.")));
             PythonWrapper { root: &module.root, ..wrapper }.wrap_function(
                 module,
                 function,
                 passing,
                 object.as_deref(),
+                application.as_ref(),
             )
         }
         EntryMethod::Object { name, module, object, call, .. } => {
@@ -324,63 +562,89 @@ fn add_entry(
             PythonWrapper { root: &module.root, ..wrapper }.wrap_object(module, name, *object, call)
         }
         EntryMethod::Route { route, endpoint } => {
-            contribution.target = format!("{} {}", endpoint.method, endpoint.path);
-            contribution.warnings.extend(endpoint.warnings().iter().cloned());
-            render_route_wrapper(input, route, endpoint, &wrapper, contribution)
+            contribution.target = format!("{} {}", endpoint.method, route.path);
+            add_endpoint_notes(endpoint, contribution);
+            render_route_wrapper(input, route, endpoint, &wrapper, application, contribution)
         }
     };
+    if opens_trace {
+        contribution.records_folder = Some(format!("{folder}/records"));
+    }
     let path = wrapper.path();
     contribution.files_to_compile.insert(path.clone());
     contribution.edits.push(create_file_edit(path, content, WRAPPER_RATIONALE));
     contribution.runner = Some(RunnerConfig::Function { target: PythonWrapper::target(), folder: None });
 }
 
-/// A handler that takes texts as parameters gets them from the URL.
-fn with_query_parameters(
-    input: &RecipeInput<'_>,
-    route: &Route,
-    parameters: &[FunctionParameter],
-) -> Result<Route, String> {
-    let simple = |parameter: &&FunctionParameter| {
-        !parameter.injected && parameter.annotation.as_deref().is_some_and(is_text_type)
-    };
-    let texts: Vec<FunctionParameter> = parameters.iter().filter(simple).cloned().collect();
-    if texts.is_empty() || !route.declared.is_empty() {
-        return Ok(route.clone());
+/// What the user has to know or to set for a request.
+pub(crate) fn add_endpoint_notes(endpoint: &AgentEndpoint, contribution: &mut Contribution) {
+    contribution.warnings.extend(endpoint.warnings().iter().map(|warning| format!("{warning}.")));
+    let variables = endpoint.variables();
+    if !variables.is_empty() {
+        contribution.prerequisites.push(format!(
+            "Environment variables that only you know, set before a run: {}",
+            variables.join(", ")
+        ));
     }
-    if route.method != "GET" {
-        return Err(format!("{} takes its text as a part of the URL", input.display_route(route)));
-    }
-    let request = texts.iter().map(|parameter| parameter.name.clone()).collect();
-    Ok(Route { request, declared: texts, ..route.clone() })
 }
 
 /// The request for a route, if it can be sent from nowhere.
-fn resolve_endpoint(input: &RecipeInput<'_>, route: &Route) -> Result<AgentEndpoint, String> {
+fn resolve_endpoint(
+    input: &RecipeInput<'_>,
+    route: &Route,
+    choice: RouteChoice,
+) -> Result<AgentEndpoint, Vec<Blocker>> {
     let seen = input.file_summary(&route.file).unwrap_or_default();
-    let handler = seen.functions.iter().find(|function| function.name == route.handler);
+    let handler = seen.functions.iter().find(|function| {
+        function.line == route.line && function.name.rsplit('.').next() == Some(route.handler.as_str())
+    });
     let parameters = handler.map(|handler| handler.parameters.as_slice()).unwrap_or_default();
-    let route_with_query = with_query_parameters(input, route, parameters)?;
-    let endpoint = AgentEndpoint::from_route(
-        &route_with_query,
+    let source = input.source_lines(&route.file, route.line, route.end_line);
+    let mut endpoint = AgentEndpoint::from_route(
+        route,
+        &source,
         input.options.request_field.as_deref(),
+        choice,
         input.redactor(),
     )?;
-    let asks = |name: &str| {
-        ["user", "token", "auth", "credential", "api_key", "principal"].iter().any(|word| name.contains(word))
-    };
-    let injected = parameters.iter().filter(|parameter| parameter.injected);
-    match injected.into_iter().find(|parameter| asks(&parameter.name.to_lowercase())) {
-        Some(parameter) if input.options.request_field.is_none() => Err(format!(
-            "{} asks for `{}`, so that a request needs credentials",
-            input.display_route(route),
-            input.display_name(&parameter.name, &route.file, route.line)
-        )),
-        _ => {
-            let text = input.tree.read(&route.file, 256 * 1024).unwrap_or_default();
-            endpoint.refine_from_source(&String::from_utf8_lossy(&text), input.redactor(), &route.file)
-        }
+    if let Some(guard) = guard_of_route(input, route, parameters, &source) {
+        let shown = input.display_name(&guard, &route.file, route.line).into_owned();
+        // The header is read where the caller is checked, often in the same file.
+        endpoint.require_credentials(&shown, &[source, input.file_text(&route.file)].join("\n"));
     }
+    Ok(endpoint)
+}
+
+/// What checks the caller of a route: a decorator, a dependency, a base class, or the handler itself.
+fn guard_of_route(
+    input: &RecipeInput<'_>,
+    route: &Route,
+    parameters: &[FunctionParameter],
+    source: &str,
+) -> Option<String> {
+    if let Some(guard) = find_guard(&route.guards) {
+        return Some(guard.clone());
+    }
+    let injected = parameters.iter().filter(|parameter| parameter.injected);
+    if let Some(parameter) = injected.into_iter().find(|parameter| is_guard_name(&parameter.name)) {
+        return Some(parameter.name.clone());
+    }
+    let text = input.file_text(&route.file);
+    let everywhere = Regex::new(
+        r"(?:APIRouter|FastAPI|include_router)\([^)]*dependencies\s*=\s*\[\s*(?:Depends|Security)\(\s*(\w+)",
+    )
+    .ok()?;
+    if let Some(found) = everywhere.captures(&text).and_then(|found| found.get(1)) {
+        return Some(found.as_str().to_owned()).filter(|name| is_guard_name(name));
+    }
+    let by_class = Regex::new(r"permission_classes\s*=\s*[\[(]\s*([\w.]*IsAuth\w*)").ok()?;
+    if let Some(found) = by_class.captures(&text).and_then(|found| found.get(1)) {
+        return Some(found.as_str().to_owned());
+    }
+    let inside = Regex::new(r"\b401\b|HTTP_401|[Uu]nauthori[sz]ed").ok()?;
+    let checks = inside.is_match(source)
+        && ["headers", "session", "token", "auth"].iter().any(|word| source.contains(word));
+    checks.then(|| format!("{}'s own check", route.handler))
 }
 
 /// A file that sends a request through the program's own application object, or over HTTP if there is no getting at it.
@@ -389,69 +653,32 @@ fn render_route_wrapper(
     route: &Route,
     endpoint: &AgentEndpoint,
     wrapper: &PythonWrapper<'_>,
+    application: Option<(InProcessClient, Option<Application>)>,
     contribution: &mut Contribution,
 ) -> String {
-    if let Some((by, app)) = in_process_app(input, wrapper.django) {
+    if let Some((by, app)) = application {
         if by == InProcessClient::Starlette {
             contribution
                 .prerequisites
                 .push("httpx is installed: the test client of Starlette needs it".to_owned());
         }
-        let root = app.as_ref().map_or_else(|| input.package.clone(), |(module, _)| module.root.clone());
-        let app = app.as_ref().map(|(module, name)| (module, name.as_str()));
-        return PythonWrapper { root: &root, ..*wrapper }.wrap_route(by, app, endpoint);
+        let root = app.as_ref().map_or_else(|| input.package.clone(), |app| app.module.root.clone());
+        return PythonWrapper { root: &root, ..*wrapper }.wrap_route(by, app.as_ref(), endpoint);
     }
     let port = find_port(input.tree, &input.entry_points()).unwrap_or(input.recipe().port);
-    let url = format!("http://{}:{port}{}", input.recipe().host, endpoint.path);
+    let base = format!("http://{}:{port}", input.recipe().host);
     contribution.warnings.push(format!(
-        "The program must be running while FluxLoop runs: {} is not made in a place where it could be imported from ({}).",
+        "The program must be running while FluxLoop runs: no {} application that could be imported was found ({}).",
         input.recipe().title,
         input.redactor().file(&route.file)
     ));
-    let text = endpoint.render_python_bridge(&url);
-    contribution.url = Some(url);
+    let text = endpoint.render_python_bridge(&base);
+    contribution.url = Some(endpoint.url(&base));
     text
-}
-
-/// The application object of a web framework, and how a request gets into it.
-fn in_process_app(
-    input: &RecipeInput<'_>,
-    django: Option<&str>,
-) -> Option<(InProcessClient, Option<(PythonModule, String)>)> {
-    // The framework of the routes may be another than the one that was asked for.
-    let web =
-        input.profile.frameworks.iter().filter_map(|one| Some((one, find_recipe(one.name)?.in_process?)));
-    let own = input.recipe().in_process;
-    let (framework, by) = web.into_iter().find(|(one, by)| {
-        own.is_none_or(|own| own == *by) && one.anchors.iter().any(|anchor| input.owns_file(&anchor.path))
-            || own == Some(InProcessClient::Django) && *by == InProcessClient::Django
-    })?;
-    if by == InProcessClient::Django {
-        return django.map(|_| (by, None));
-    }
-    for anchor in framework.anchors.iter().filter(|anchor| input.owns_file(&anchor.path)) {
-        let seen = input.file_summary(&anchor.path).unwrap_or_default();
-        let makes =
-            |callee: &String| matches!(callee.rsplit('.').next(), Some("FastAPI" | "Starlette" | "Flask"));
-        // An application that a function makes is mostly made at the top level by calling it.
-        let made = seen.assigned_calls.iter().find(|(_, callee)| makes(callee));
-        let made = made.or_else(|| {
-            seen.assigned_calls
-                .iter()
-                .find(|(_, callee)| matches!(callee.as_str(), "create_app" | "make_app" | "get_app"))
-        });
-        if let (Some((name, _)), Some(module)) = (made, resolve_module(input, &anchor.path)) {
-            return Some((by, Some((module, name.clone()))));
-        }
-    }
-    None
 }
 
 /// The settings module that `manage.py` names.
 fn django_settings(input: &RecipeInput<'_>) -> Option<String> {
-    if input.recipe().in_process != Some(InProcessClient::Django) {
-        return None;
-    }
     let text = String::from_utf8(input.tree.read(&input.package_path("manage.py"), 1 << 16).ok()?).ok()?;
     let pattern = Regex::new(r#"DJANGO_SETTINGS_MODULE["']\s*,\s*["']([\w.]+)["']"#).ok()?;
     Some(pattern.captures(&text)?.get(1)?.as_str().to_owned())
@@ -463,30 +690,32 @@ fn display_agent(input: &RecipeInput<'_>, agent: &Agent) -> String {
     format!("{}:{name}", input.redactor().file(&agent.path))
 }
 
-fn warn_about_other_agents(input: &RecipeInput<'_>, chosen: &Agent, contribution: &mut Contribution) {
-    if input.options.agent.is_none() && chosen.reached_from.is_none() {
-        contribution.warnings.push(format!(
-            "Nothing was seen that calls {} in {}: look whether it is still in use.",
-            input.display_name(&chosen.name, &chosen.path, chosen.line),
-            input.redactor().file(&chosen.path)
-        ));
+/// What else could have been meant: a note, since the choice can be changed.
+fn note_other_candidates(input: &RecipeInput<'_>, chosen: &Agent, contribution: &mut Contribution) {
+    if input.options.agent.is_some() {
+        return;
     }
-    let others: Vec<String> = input
-        .agents()
-        .filter(|agent| (&agent.path, &agent.name) != (&chosen.path, &chosen.name))
-        .filter(|agent| {
-            !chosen.functions.iter().any(|part| part.path == agent.path && part.name == agent.name)
-        })
-        .map(|agent| display_agent(input, agent))
-        .collect();
-    if input.options.agent.is_none() && !others.is_empty() {
-        let shown: Vec<&str> = others.iter().take(5).map(String::as_str).collect();
-        contribution.warnings.push(format!(
-            "{} was taken for the agent; {} other functions call a model as well ({}). Name another one as `agent` if \
-             that is the one to test.",
-            display_agent(input, chosen),
-            others.len(),
-            shown.join(", ")
+    let name = display_agent(input, chosen);
+    if chosen.reached_from.is_none() {
+        contribution.notes.push(format!("No call of {name} was found; check whether it is still used."));
+    }
+    let others = contribution.candidates.len().saturating_sub(1);
+    if others > 0 {
+        let shown: Vec<String> = contribution
+            .candidates
+            .iter()
+            .skip(1)
+            .take(3)
+            .map(|other| {
+                input.redactor().name(NameKind::Target, &other.agent, &other.path, other.line).into_owned()
+            })
+            .collect();
+        let what = contribution.candidates.first().map_or_else(String::new, |chosen| chosen.agent.clone());
+        let what = input.redactor().name(NameKind::Target, &what, &chosen.path, chosen.line).into_owned();
+        contribution.notes.push(format!(
+            "{what} was chosen. Other candidates: {}{}.",
+            shown.join(", "),
+            if others > shown.len() { format!(", and {} more", others - shown.len()) } else { String::new() }
         ));
     }
 }

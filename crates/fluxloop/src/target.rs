@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use codebase::{Agent, FunctionParameter, FunctionSignature, NameKind, ParameterKind};
+use regex::Regex;
 use tree::Tree;
 
 use crate::integrate::RecipeInput;
@@ -20,8 +21,10 @@ pub(crate) struct TargetFunction {
     pub(crate) is_async: bool,
     pub(crate) is_generator: bool,
     pub(crate) is_default_constructible: bool,
-    /// It gives back a text, as far as one can see.
+    /// Its type says that it gives back a text.
     pub(crate) returns_text: bool,
+    /// The line of its end; 0 if unknown.
+    pub(crate) end_line: u32,
 }
 
 impl TargetFunction {
@@ -34,7 +37,8 @@ impl TargetFunction {
             is_async: agent.is_async,
             is_generator: agent.is_generator,
             is_default_constructible: agent.is_default_constructible,
-            returns_text: true,
+            returns_text: false,
+            end_line: 0,
         }
     }
 
@@ -47,8 +51,8 @@ impl TargetFunction {
             is_async: signature.is_async,
             is_generator: signature.is_generator,
             is_default_constructible: signature.is_default_constructible,
-            returns_text: signature.response_fields.is_empty()
-                && signature.returns.as_deref().is_none_or(is_text_type),
+            returns_text: signature.returns.as_deref().is_some_and(|returns| returns.trim() == "str"),
+            end_line: signature.end_line,
         }
     }
 
@@ -64,17 +68,37 @@ impl TargetFunction {
             && !self.is_generator
             && self.returns_text
             && first.is_some_and(|first| first.kind == ParameterKind::PositionalOrKeyword)
-            && text_argument(&self.parameters, &|_, name| Cow::Borrowed(name)) == Ok(TextArgument::Text(None))
+            && text_call(&self.parameters, "", &|_| None, &|_, name| Cow::Borrowed(name))
+                .is_ok_and(|call| call.is_plain())
     }
 }
 
-/// How one text is handed to a function.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum TextArgument {
-    /// As the first argument, or as the one of this name.
-    Text(Option<String>),
-    /// As the only message of a conversation.
-    Messages(Option<String>),
+/// How one text is handed to a function: its arguments as Python expressions over `message`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct TextCall {
+    /// The name of each argument, unless its place says which it is.
+    pub(crate) arguments: Vec<(Option<String>, String)>,
+    /// Classes that the expressions use, to be imported from the module of the function.
+    pub(crate) classes: Vec<String>,
+    /// What else has to be imported.
+    pub(crate) import: Option<&'static str>,
+    /// Constants that stand for something only the program knows.
+    pub(crate) notes: Vec<String>,
+}
+
+impl TextCall {
+    /// The text is the first argument, and there is no other.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.arguments.as_slice(), [(None, value)] if value == "message")
+    }
+
+    pub(crate) fn render(&self) -> String {
+        let one = |(name, value): &(Option<String>, String)| match name {
+            Some(name) => format!("{name}={value}"),
+            None => value.clone(),
+        };
+        self.arguments.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Names that 0.2 and 0.3 look for, in this order.
@@ -91,11 +115,16 @@ const NON_TEXT_PARAMETERS: &[&str] = &[
 /// Puts a name or a type into a sentence.
 pub(crate) type NameFormatter<'s> = dyn for<'n> Fn(NameKind, &'n str) -> Cow<'n, str> + 's;
 
-/// How one text can be handed over; why not, if it cannot.
-pub(crate) fn text_argument(
+/// Finds the fields of a class by its name.
+pub(crate) type ClassFinder<'s> = dyn Fn(&str) -> Option<Vec<FunctionParameter>> + 's;
+
+/// How one text can be handed over; why not, if it cannot. `body`: the source of the function.
+pub(crate) fn text_call(
     parameters: &[FunctionParameter],
+    body: &str,
+    fields_of: &ClassFinder<'_>,
     shown: &NameFormatter<'_>,
-) -> Result<TextArgument, String> {
+) -> Result<TextCall, String> {
     let named = |parameter: &FunctionParameter| shown(NameKind::Identifier, &parameter.name).into_owned();
     if let Some(injected) = parameters.iter().find(|parameter| parameter.injected) {
         return Err(format!("the framework fills in its `{}`", named(injected)));
@@ -103,33 +132,159 @@ pub(crate) fn text_argument(
     let known = RECOGNIZED_PARAMETERS
         .iter()
         .find_map(|name| parameters.iter().position(|parameter| parameter.name == *name));
-    let at = known.unwrap_or(0);
+    let at = known.or_else(|| parameters.iter().position(could_be_text)).unwrap_or(0);
     let taker = parameters.get(at).ok_or("it takes no argument")?;
-    if let Some((_, other)) =
-        parameters.iter().enumerate().find(|(n, parameter)| *n != at && !parameter.optional)
-    {
-        return Err(format!("it needs `{}` and `{}`", named(taker), named(other)));
-    }
-    // By its name where its place does not say it.
-    let name = (at > 0 || taker.kind == ParameterKind::KeywordOnly).then(|| taker.name.clone());
-    if at > 0 && taker.kind == ParameterKind::PositionalOnly {
-        return Err(format!("`{}` can only be given after others", named(taker)));
-    }
-    let is_list = |text: &str| {
-        let text = text.to_lowercase();
-        text.starts_with("list") || text.starts_with("sequence") || text.starts_with("iterable")
-    };
-    let of_messages = matches!(taker.name.as_str(), "messages" | "history" | "conversation" | "chat_history");
-    match taker.annotation.as_deref().map(str::trim) {
-        Some(text) if is_list(text) && of_messages => Ok(TextArgument::Messages(name)),
-        Some(text) if is_text_type(text) && !is_id_name(&taker.name) => Ok(TextArgument::Text(name)),
-        Some(text) => Err(format!("it takes a `{}`, not a text", shown(NameKind::Type, text))),
-        None if of_messages => Ok(TextArgument::Messages(name)),
-        None if NON_TEXT_PARAMETERS.contains(&taker.name.as_str()) || is_id_name(&taker.name) => {
-            Err(format!("it takes `{}`, which is not a text", named(taker)))
+    let mut call = TextCall::default();
+    let value = text_value(taker, body, fields_of, shown, &mut call)?;
+    for (n, parameter) in parameters.iter().enumerate() {
+        let value = match n == at {
+            true => value.clone(),
+            false if parameter.optional => continue,
+            false => constant_for(parameter)
+                .ok_or_else(|| format!("it needs `{}` and `{}`", named(taker), named(parameter)))?,
+        };
+        if n != at {
+            call.notes.push(format!("{value} stands for `{}`", named(parameter)));
         }
-        None => Ok(TextArgument::Text(name)),
+        // By its name where its place does not say it.
+        let by_place = call.arguments.len() == n && call.arguments.iter().all(|(name, _)| name.is_none());
+        let name = match parameter.kind {
+            ParameterKind::PositionalOnly if by_place => None,
+            ParameterKind::PositionalOnly => {
+                return Err(format!("`{}` can only be given after others", named(parameter)));
+            }
+            ParameterKind::PositionalOrKeyword if by_place && n == at && n == 0 => None,
+            _ => Some(parameter.name.clone()),
+        };
+        call.arguments.push((name, value));
     }
+    Ok(call)
+}
+
+/// Whether a parameter can carry the text, by its name and type.
+fn could_be_text(parameter: &FunctionParameter) -> bool {
+    let name = parameter.name.as_str();
+    let is_text = parameter.annotation.as_deref().is_none_or(is_text_type);
+    let is_list = matches!(name, "messages" | "history" | "conversation" | "chat_history");
+    !parameter.optional && (is_list || is_text && !NON_TEXT_PARAMETERS.contains(&name) && !is_id_name(name))
+}
+
+/// A value for a parameter that is not the text: an id, an empty history, a switch that is off.
+fn constant_for(parameter: &FunctionParameter) -> Option<String> {
+    let annotation = parameter.annotation.as_deref().unwrap_or_default().replace(' ', "");
+    let is = |names: &[&str]| names.iter().any(|name| annotation.eq_ignore_ascii_case(name));
+    let is_list =
+        annotation.to_lowercase().starts_with("list") || annotation.to_lowercase().starts_with("sequence");
+    let is_history = [
+        "history",
+        "messages",
+        "chat_history",
+        "conversation_history",
+        "previous_messages",
+        "context_messages",
+    ]
+    .contains(&parameter.name.as_str());
+    if is_history && (is_list || annotation.is_empty()) {
+        return Some("[]".to_owned());
+    }
+    if is(&["bool"]) {
+        return Some("False".to_owned());
+    }
+    if is_id_name(&parameter.name) {
+        return if is(&["int"]) {
+            Some("1".to_owned())
+        } else if annotation.is_empty() || is_text_type(&annotation) {
+            Some("\"fluxloop\"".to_owned())
+        } else {
+            None
+        };
+    }
+    let is_text = annotation.is_empty() || is_text_type(&annotation);
+    match parameter.name.as_str() {
+        "language" | "lang" | "locale" if is_text => Some("\"en\"".to_owned()),
+        "role" if is_text => Some("\"user\"".to_owned()),
+        _ => None,
+    }
+}
+
+/// The expression that a parameter gets: the text, or a conversation of one message.
+fn text_value(
+    taker: &FunctionParameter,
+    body: &str,
+    fields_of: &ClassFinder<'_>,
+    shown: &NameFormatter<'_>,
+    call: &mut TextCall,
+) -> Result<String, String> {
+    const DICTIONARY: &str = "[{\"role\": \"user\", \"content\": message}]";
+    let of_messages = matches!(taker.name.as_str(), "messages" | "history" | "conversation" | "chat_history");
+    let element = taker.annotation.as_deref().and_then(list_element);
+    match (taker.annotation.as_deref().map(str::trim), element) {
+        (_, Some(element)) if of_messages => {
+            let last = element.rsplit('.').next().unwrap_or_default();
+            let plain =
+                ["", "dict", "Dict", "Any", "object", "Mapping", "Message", "ChatCompletionMessageParam"];
+            if matches!(last, "BaseMessage" | "AnyMessage" | "HumanMessage") {
+                call.import = Some("from langchain_core.messages import HumanMessage  # noqa: E402\n");
+                return Ok("[HumanMessage(content=message)]".to_owned());
+            }
+            if let Some(fields) = fields_of(last) {
+                return message_object(last, &fields, call)
+                    .ok_or_else(|| format!("its messages are `{}` objects", shown(NameKind::Type, last)));
+            }
+            if plain.contains(&last.split('[').next().unwrap_or_default()) || last.ends_with("Param") {
+                return Ok(DICTIONARY.to_owned());
+            }
+            Err(format!("its messages are `{}` objects", shown(NameKind::Type, last)))
+        }
+        (Some(text), _) if is_text_type(text) && !is_id_name(&taker.name) => Ok("message".to_owned()),
+        (Some(text), _) => Err(format!("it takes a `{}`, not a text", shown(NameKind::Type, text))),
+        (None, _) if of_messages => {
+            if reads_attributes_of_messages(body, &taker.name) {
+                return Err("its messages are objects, and their class is not shown".to_owned());
+            }
+            Ok(DICTIONARY.to_owned())
+        }
+        (None, _) if NON_TEXT_PARAMETERS.contains(&taker.name.as_str()) || is_id_name(&taker.name) => {
+            Err(format!("it takes `{}`, which is not a text", shown(NameKind::Identifier, &taker.name)))
+        }
+        (None, _) => Ok("message".to_owned()),
+    }
+}
+
+/// `[ChatMessage(role="user", content=message)]`, if the class has these fields and needs no others.
+fn message_object(class: &str, fields: &[FunctionParameter], call: &mut TextCall) -> Option<String> {
+    let has = |name: &str| fields.iter().any(|field| field.name == name);
+    let content = ["content", "text", "message"].into_iter().find(|name| has(name))?;
+    let role = ["role", "sender"].into_iter().find(|name| has(name));
+    let is_given = |field: &&FunctionParameter| field.name == content || Some(field.name.as_str()) == role;
+    if fields.iter().any(|field| !field.optional && !is_given(&field)) {
+        return None;
+    }
+    call.classes.push(class.to_owned());
+    let role = role.map(|role| format!("{role}=\"user\", ")).unwrap_or_default();
+    Some(format!("[{class}({role}{content}=message)]"))
+}
+
+/// The type of the elements of a list: `list[ChatMessage]`.
+fn list_element(annotation: &str) -> Option<&str> {
+    let annotation = annotation.trim();
+    let inner = annotation
+        .strip_prefix("Optional[")
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or_else(|| annotation.trim_end_matches("| None").trim());
+    let lower = inner.to_lowercase();
+    let is_list = ["list", "sequence", "iterable"].iter().any(|kind| lower.starts_with(kind));
+    is_list.then(|| inner.split_once('[').map_or("", |(_, rest)| rest.trim_end_matches(']').trim()))
+}
+
+/// Whether code reads `message.role` of the elements of a list, which a dictionary does not have.
+fn reads_attributes_of_messages(body: &str, list: &str) -> bool {
+    let each = Regex::new(&format!(r"for\s+(\w+)\s+in\s+{}\b", regex::escape(list)));
+    let Some(name) = each.ok().and_then(|each| Some(each.captures(body)?.get(1)?.as_str().to_owned())) else {
+        return false;
+    };
+    Regex::new(&format!(r"\b{}\.(?:role|content)\b", regex::escape(&name)))
+        .is_ok_and(|read| read.is_match(body))
 }
 
 /// Whether a name is that of an identifier.
@@ -228,23 +383,42 @@ mod tests {
     }
 
     #[test]
-    fn functions_taking_one_text_are_callable() {
-        let check = |texts: &[&str], expected: Option<TextArgument>| {
-            let shown: &NameFormatter<'_> = &|_, name| Cow::Borrowed(name);
-            assert_eq!(text_argument(&parameters(texts), shown).ok(), expected, "{texts:?}");
+    fn one_text_becomes_the_arguments_of_a_function() {
+        let classes: &ClassFinder<'_> = &|name| match name {
+            "Turn" => Some(parameters(&["role: str", "content: str", "name: str?"])),
+            "Row" => Some(parameters(&["id: int", "content: str"])),
+            _ => None,
         };
-        let named = |name: &str| Some(TextArgument::Text(Some(name.to_owned())));
-        check(&["question: str"], Some(TextArgument::Text(None)));
-        check(&["question"], Some(TextArgument::Text(None)));
-        check(&["q: str | None", "k: int?"], Some(TextArgument::Text(None)));
-        check(&["q: Optional[str]"], Some(TextArgument::Text(None)));
-        check(&["session: str?", "message: str?"], named("message"));
-        check(&["*message: str"], named("message"));
-        check(&["/message: str"], Some(TextArgument::Text(None)));
-        check(&["messages: list[dict]"], Some(TextArgument::Messages(None)));
-        check(&["messages"], Some(TextArgument::Messages(None)));
+        let check = |texts: &[&str], expected: Option<&str>| {
+            let shown: &NameFormatter<'_> = &|_, name| Cow::Borrowed(name);
+            let call = text_call(&parameters(texts), "for turn in messages: turn.role", classes, shown);
+            assert_eq!(call.ok().map(|call| call.render()).as_deref(), expected, "{texts:?}");
+        };
+        let dictionary = "[{\"role\": \"user\", \"content\": message}]";
+        check(&["question: str"], Some("message"));
+        check(&["question"], Some("message"));
+        check(&["q: str | None", "k: int?"], Some("message"));
+        check(&["q: Optional[str]"], Some("message"));
+        check(&["session: str?", "message: str?"], Some("message=message"));
+        check(&["*message: str"], Some("message=message"));
+        check(&["/message: str"], Some("message"));
+        check(&["messages: list[dict]"], Some(dictionary));
+        check(&["messages: List[Dict[str, str]]"], Some(dictionary));
+        check(&["messages: list[Turn]"], Some("[Turn(role=\"user\", content=message)]"));
+        check(&["messages: list[BaseMessage]"], Some("[HumanMessage(content=message)]"));
+        check(&["history: list"], Some(dictionary));
+        // Two more that are filled with what means nothing.
+        check(&["user_id: int", "question: str"], Some("user_id=1, question=message"));
+        check(
+            &["question: str", "session_id: str", "history: list"],
+            Some("message, session_id=\"fluxloop\", history=[]"),
+        );
+        check(&["question: str", "stream: bool"], Some("message, stream=False"));
+        check(&["messages: list[Row]"], None);
+        check(&["messages: list[Unknown]"], None);
+        check(&["messages"], None); // The body reads attributes of its elements.
         check(&[], None);
-        check(&["q: str", "session: str"], None);
+        check(&["question: str", "documents: list[str]"], None);
         check(&["/session: str?", "/message: str?"], None);
         check(&["body: ChatRequest"], None);
         check(&["state"], None);
@@ -265,6 +439,7 @@ mod tests {
                 is_generator,
                 is_default_constructible: makes_itself,
                 returns_text: gives_text,
+                end_line: 1,
             }
             .is_directly_callable()
         };

@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
+use crate::application::Application;
 use crate::endpoint::{AgentEndpoint, render_template};
 use crate::graph::GraphCall;
 use crate::recipe::InProcessClient;
-use crate::target::{PythonModule, TargetFunction, TextArgument};
+use crate::target::{PythonModule, TargetFunction, TextCall};
 
 /// The module that is written.
 pub(crate) const WRAPPER_MODULE: &str = "fluxloop_target";
@@ -19,8 +20,23 @@ pub(crate) struct PythonWrapper<'a> {
     pub(crate) root: &'a str,
     /// The settings of a Django project.
     pub(crate) django: Option<&'a str>,
-    /// Decorate the function in it, under this name.
-    pub(crate) trace_name: Option<&'a str>,
+    /// How the SDK records a run.
+    pub(crate) recording: Recording<'a>,
+}
+
+/// How the SDK records what a wrapper runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recording<'a> {
+    None,
+    /// FluxLoop opens a trace; the wrapper is the outermost function in it.
+    Decorated {
+        name: &'a str,
+    },
+    /// FluxLoop opens none: the wrapper does. `records_agent`: nothing inside is decorated as the agent.
+    OwnTrace {
+        name: &'a str,
+        records_agent: bool,
+    },
 }
 
 /// An object of an agent framework that is run with a text.
@@ -42,6 +58,7 @@ impl AgentObject {
             "create_react_agent" | "create_agent" if from("langgraph") || from("langchain") => {
                 Some(Self::Graph)
             }
+            "create_deep_agent" | "async_create_deep_agent" if from("deepagents") => Some(Self::Graph),
             "Agent" if from("pydantic_ai") => Some(Self::PydanticAgent),
             "Agent" if from("agents") => Some(Self::OpenAiAgent),
             "AssistantAgent" | "RoundRobinGroupChat" | "SelectorGroupChat" | "Swarm"
@@ -51,6 +68,17 @@ impl AgentObject {
             }
             "FunctionAgent" | "ReActAgent" | "AgentWorkflow" if from("llama_index") => Some(Self::LlamaAgent),
             _ => None,
+        }
+    }
+
+    /// What it is, for people.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Graph => "a LangGraph graph",
+            Self::OpenAiAgent => "an agent of the OpenAI Agents SDK",
+            Self::PydanticAgent => "a Pydantic AI agent",
+            Self::AutogenAgent => "an AutoGen agent or team",
+            Self::LlamaAgent => "a LlamaIndex agent",
         }
     }
 
@@ -113,19 +141,16 @@ impl PythonWrapper<'_> {
         format!("{WRAPPER_MODULE}:run")
     }
 
-    /// Calls a function. `object` is what a method is called on.
+    /// Calls a function. `object` is what a method is called on; `application` is the Flask application that it needs.
     pub(crate) fn wrap_function(
         &self,
         module: &PythonModule,
         function: &TargetFunction,
-        passing: &TextArgument,
+        passing: &TextCall,
         object: Option<&str>,
+        application: Option<&Application>,
     ) -> String {
-        let (value, name) = match passing {
-            TextArgument::Text(name) => ("message", name),
-            TextArgument::Messages(name) => ("[{\"role\": \"user\", \"content\": message}]", name),
-        };
-        let argument = name.as_ref().map_or_else(|| value.to_owned(), |name| format!("{name}={value}"));
+        let argument = passing.render();
         let (import, call) = match (function.owner_class(), object) {
             (Some(_), Some(object)) => {
                 let method = function.name.rsplit('.').next().unwrap_or_default();
@@ -149,7 +174,19 @@ impl PythonWrapper<'_> {
                 "async def run(message: str) -> str:\n    return \"\".join([_text(piece) async for piece in {call}])"
             ),
         };
-        let imports = format!("from {} import {import}  # noqa: E402\n", module.name);
+        let mut names = vec![import];
+        names.extend(passing.classes.iter().map(String::as_str));
+        let mut imports = passing.import.unwrap_or_default().to_owned();
+        imports.extend(["from ", &module.name, " import ", &names.join(", "), "  # noqa: E402\n"]);
+        let mut body = body;
+        if let Some(application) = application {
+            let (lines, name) = application.import_lines();
+            imports.push_str(&lines);
+            // Flask's objects exist only in here.
+            let (head, rest) = body.split_once('\n').unwrap_or((&body, ""));
+            let rest = rest.replace('\n', "\n    ");
+            body = format!("{head}\n    with {name}.test_request_context():\n    {rest}");
+        }
         self.render(include_str!("templates/wrapper.py"), &imports, &body)
     }
 
@@ -172,13 +209,10 @@ impl PythonWrapper<'_> {
     pub(crate) fn wrap_route(
         &self,
         by: InProcessClient,
-        app: Option<(&PythonModule, &str)>,
+        app: Option<&Application>,
         endpoint: &AgentEndpoint,
     ) -> String {
-        let import = app
-            .map(|(module, name)| format!("from {} import {name}  # noqa: E402\n", module.name))
-            .unwrap_or_default();
-        let name = app.map_or("", |(_, name)| name);
+        let (import, name) = app.map(Application::import_lines).unwrap_or_default();
         let (imports, lines) = match by {
             InProcessClient::Flask => (
                 import,
@@ -197,16 +231,23 @@ impl PythonWrapper<'_> {
                 ),
             ),
             InProcessClient::Django => (
-                "from django.test import Client  # noqa: E402\n".to_owned(),
+                {
+                    let call = endpoint.test_client_call("django");
+                    let encode =
+                        if call.contains("urlencode(") { "from urllib.parse import urlencode\n" } else { "" };
+                    format!("{encode}from django.test import Client  # noqa: E402\n")
+                },
                 format!(
-                    "    response = Client(SERVER_NAME=\"localhost\").{}\n    return _reply(response.status_code, \
-                     response.content.decode())",
+                    "    response = Client(SERVER_NAME=\"localhost\").{}\n    content = \
+                     b\"\".join(response.streaming_content) if response.streaming else response.content\n    return \
+                     _reply(response.status_code, content.decode())",
                     endpoint.test_client_call("django")
                 ),
             ),
         };
         let body = format!("def run(message: str) -> str:\n{lines}");
         let (up, folder, imports, os, run) = self.template_values(&imports, &body);
+        let os = if endpoint.reads_environment() { "import os\n" } else { os };
         endpoint.render_test_client(&[
             ("UP", &up),
             ("FOLDER", &folder),
@@ -220,7 +261,14 @@ impl PythonWrapper<'_> {
         let (up, folder, setup, os, run) = self.template_values(imports, body);
         render_template(
             template,
-            &[("UP", &up), ("FOLDER", &folder), ("SETUP", &setup), ("IMPORTS", os), ("RUN", &run)],
+            &[
+                ("UP", &up),
+                ("FOLDER", &folder),
+                ("SETUP", &setup),
+                ("IMPORTS", os),
+                ("RUN", &run),
+                ("TEXT", include_str!("templates/text.py").trim_end()),
+            ],
         )
     }
 
@@ -236,12 +284,28 @@ impl PythonWrapper<'_> {
             ]
             .concat();
         }
-        let run = match self.trace_name {
-            Some(name) => {
+        let run = match self.recording {
+            Recording::None => body.to_owned(),
+            Recording::Decorated { name } => {
                 setup.push_str("import fluxloop  # noqa: E402\n");
                 format!("@fluxloop.agent(name={})\n{body}", json!(name))
             }
-            None => body.to_owned(),
+            Recording::OwnTrace { name, records_agent } => {
+                setup.push_str(include_str!("templates/records.py"));
+                let (prefix, call) =
+                    if body.starts_with("async ") { ("async ", "await _run") } else { ("", "_run") };
+                let decorator = if records_agent {
+                    format!("@fluxloop.agent(name={})\n", json!(name))
+                } else {
+                    String::new()
+                };
+                format!(
+                    "{prefix}def run(message: str) -> str:\n    with fluxloop.instrument({}):\n        return {call}(message)\n\n\n\
+                     {decorator}{}",
+                    json!(name),
+                    body.replacen("def run(", "def _run(", 1)
+                )
+            }
         };
         setup.push_str(imports);
         (up, folder, setup.trim_end().to_owned(), if self.django.is_some() { "import os\n" } else { "" }, run)

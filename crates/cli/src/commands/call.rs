@@ -19,8 +19,10 @@ pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), C
         let tools = client.list_tools().await?;
         match tools.iter().find(|listed| listed["name"] == tool) {
             Some(listed) => {
-                let answer = client.call_tool(tool, typed.to_tool_arguments(listed)?).await;
-                answer.map_err(|failure| name_missing_flags(tool, failure))
+                let arguments = typed.to_tool_arguments(listed)?;
+                let also = if arguments.is_empty() { "" } else { "also " };
+                let answer = client.call_tool(tool, arguments).await;
+                answer.map_err(|failure| name_missing_flags(tool, also, failure))
             }
             None => call_unlisted(client, tool, &tools).await,
         }
@@ -35,7 +37,7 @@ pub(crate) fn run(config: Config, tool: &str, rest: Vec<String>) -> Result<(), C
 }
 
 /// The server tells a model to ask the user; here the user reads it, and needs flags.
-fn name_missing_flags(tool: &str, failure: CommandError) -> CommandError {
+fn name_missing_flags(tool: &str, also: &str, failure: CommandError) -> CommandError {
     let CommandError::Refused(why) = &failure else { return failure };
     let needs = why.strip_prefix(tool).and_then(|rest| rest.strip_prefix(" needs more: "));
     let Some((needs, rest)) = needs.and_then(|needs| needs.split_once(". Ask the user, then call ")) else {
@@ -46,7 +48,7 @@ fn name_missing_flags(tool: &str, failure: CommandError) -> CommandError {
         .enumerate()
         .map(|(at, part)| if at % 2 == 1 { format!("--{part}") } else { part.to_owned() });
     let shown = rest.split_once("\n\n").map_or_else(String::new, |(_, shown)| format!("\n\n{shown}"));
-    CommandError::Refused(format!("{tool} also needs {}{shown}", flags.collect::<String>()))
+    CommandError::Refused(format!("{tool} {also}needs {}{shown}", flags.collect::<String>()))
 }
 
 /// Calls a tool that is not listed, for the server's error, and adds where to find it.
@@ -55,19 +57,27 @@ async fn call_unlisted(client: &mut CliClient, tool: &str, tools: &[Value]) -> R
         Err(CommandError::Refused(why)) => why,
         answer => return answer,
     };
-    let known: Vec<String> =
-        tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect();
-    let hint = match client.find_toolset(tool).await? {
+    let hint = hint_for_unlisted(client, tool, tools).await?;
+    Err(CommandError::Refused(format!("{why}{hint}")))
+}
+
+/// Where to find a tool that is not listed, or which one may have been meant.
+pub(super) async fn hint_for_unlisted(
+    client: &mut CliClient,
+    tool: &str,
+    tools: &[Value],
+) -> Result<String, CommandError> {
+    let known = tools.iter().filter_map(|tool| tool["name"].as_str());
+    Ok(match client.find_toolset(tool).await? {
         Some(toolset) => format!(
             "\nhint: it is in the toolset `{0}`, which is not enabled; pass --toolsets {0}",
             toolset.name()
         ),
-        None => match nearest(tool, known.iter().map(String::as_str)) {
+        None => match nearest(tool, known) {
             Some(near) => format!("\nhint: did you mean {near}?"),
             None => "\nhint: `fluxway tools` lists the tools".to_owned(),
         },
-    };
-    Err(CommandError::Refused(format!("{why}{hint}")))
+    })
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -94,7 +104,7 @@ impl CallArguments {
             match (name.as_str(), value) {
                 ("json", None) => typed.json = true,
                 ("args", Some(_)) if typed.object.is_some() => return Err(duplicate_flag("args")),
-                ("args", Some(text)) => typed.object = Some(read_object(&text)?),
+                ("args", Some(text)) => typed.object = Some(read_object("args", &text)?),
                 ("args", None) => return usage("--args needs a JSON object".to_owned()),
                 (_, value) => typed.pairs.push((name, value)),
             }
@@ -131,6 +141,9 @@ fn parse_value(name: &str, text: Option<&str>, schema: &Value) -> Result<Value, 
         (_, None) => return Err(CommandError::Usage(format!("--{name} needs a value"))),
         (Some("string") | None, Some(text)) => json!(text),
         (Some("array"), Some(text)) => Value::Array(parse_items(text, &schema["items"])),
+        (Some("object"), Some(text)) if text == "-" || text.starts_with('@') => {
+            Value::Object(read_object(name, text)?)
+        }
         (Some(_), Some(text)) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
     })
 }
@@ -148,17 +161,18 @@ fn duplicate_flag(name: &str) -> CommandError {
     CommandError::Usage(format!("--{name} is given twice but takes one value"))
 }
 
-/// What --args stands for: the object itself, `@FILE`, or `-` for stdin. Systems limit how long a word can be.
+/// What --args, or a flag for an object, stands for: the object itself, `@FILE`, or `-` for stdin. Systems limit how long a
+/// word can be.
 #[expect(clippy::disallowed_methods, reason = "the user named this file")]
-fn read_object(word: &str) -> Result<Map<String, Value>, CommandError> {
+fn read_object(flag: &str, word: &str) -> Result<Map<String, Value>, CommandError> {
     let text = match word.strip_prefix('@') {
         Some(file) => std::fs::read_to_string(file),
         None if word == "-" => std::io::read_to_string(std::io::stdin()),
         None => Ok(word.to_owned()),
     };
-    let text = text.map_err(|error| CommandError::Usage(format!("cannot read --args {word}: {error}")))?;
+    let text = text.map_err(|error| CommandError::Usage(format!("cannot read --{flag} {word}: {error}")))?;
     serde_json::from_str(&text)
-        .map_err(|error| CommandError::Usage(format!("--args needs a JSON object: {error}")))
+        .map_err(|error| CommandError::Usage(format!("--{flag} needs a JSON object: {error}")))
 }
 
 #[cfg(test)]
@@ -171,7 +185,7 @@ mod tests {
     fn check(words: &str, expected: Result<Value, &str>) {
         let tool = json!({ "inputSchema": { "properties": {
             "name": { "type": "string" }, "n": { "type": "integer" }, "ok": { "type": "boolean" }, "list": { "type": "array" },
-            "names": { "type": "array", "items": { "type": "string" } },
+            "names": { "type": "array", "items": { "type": "string" } }, "plan": { "type": "object" },
         } } });
         let words = words.split_whitespace().map(str::to_owned).collect();
         let found = CallArguments::parse(words).and_then(|typed| typed.to_tool_arguments(&tool));
@@ -187,6 +201,14 @@ mod tests {
         check(&format!("--args=@{file} --name x"), Ok(json!({ "n": 1, "name": "x" })));
         let missing = format!("cannot read --args @{file}.not: No such file or directory (os error 2)");
         check(&format!("--args @{file}.not"), Err(&missing));
+        let plan = json!({ "n": 1, "name": "from the file" });
+        check(&format!("--plan @{file}"), Ok(json!({ "plan": plan })));
+        check(
+            &format!("--plan=@{file} --name @{file}"),
+            Ok(json!({ "plan": plan, "name": format!("@{file}") })),
+        );
+        let missing = missing.replace("--args", "--plan");
+        check(&format!("--plan @{file}.not"), Err(&missing));
     }
 
     #[test]
@@ -203,6 +225,8 @@ mod tests {
         check("--args {} --args {}", Err("--args is given twice but takes one value"));
         check("--json --args {\"n\":1} --name x", Ok(json!({ "n": 1, "name": "x" })));
         check("--n seven", Ok(json!({ "n": "seven" })));
+        check("--plan {\"n\":1}", Ok(json!({ "plan": { "n": 1 } })));
+        check("--plan seven", Ok(json!({ "plan": "seven" })));
         check("name x", Err("unexpected `name`; arguments are --NAME VALUE"));
         check("--name", Err("--name needs a value"));
         check(

@@ -34,7 +34,7 @@ pub(crate) enum AskPolicy {
     Never,
     /// The user has answered these questions in advance; others get their default, if they have one.
     Preset(Vec<(&'static str, Value)>),
-    /// The user agrees in advance to the first option of every question.
+    /// The user agrees in advance: to the first option of every choice, and to what else is asked.
     FirstOption,
 }
 
@@ -53,6 +53,7 @@ impl AskPolicy {
                 // A default never stands for consent.
                 preset.or_else(|| schema.get("default").filter(|_| schema["type"] != "boolean")).cloned()
             }
+            Self::FirstOption if schema["type"] == "boolean" => Some(json!(true)),
             Self::FirstOption => {
                 let first = schema["oneOf"].get(0).map(|option| &option["const"]);
                 first.or_else(|| schema["enum"].get(0)).cloned()

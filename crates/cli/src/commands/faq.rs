@@ -1,5 +1,7 @@
 //! `fluxway faq QUESTION`.
 
+use std::path::Path;
+
 use serde::Deserialize;
 use serde_json::{Map, json};
 use server::tools::Toolset;
@@ -11,6 +13,9 @@ use crate::exit::{self, CommandError};
 use crate::styling;
 
 pub(crate) fn run(mut config: Config, args: &FaqArgs) -> Result<(), CommandError> {
+    if let Some(missing) = args.docs.indexes().iter().find(|index| is_missing(index)) {
+        return Err(CommandError::Usage(format!("no such index file: {}", missing.display())));
+    }
     config.toolsets = vec![Toolset::Docs];
     let mut arguments = Map::from_iter([("query".to_owned(), json!(args.question.join(" ")))]);
     arguments.extend(args.top.map(|top| ("topK".to_owned(), json!(top))));
@@ -26,6 +31,12 @@ pub(crate) fn run(mut config: Config, args: &FaqArgs) -> Result<(), CommandError
         ),
         Err(_) => exit::print(&text),
     }
+}
+
+/// The server only warns about an index that it cannot read; one that was just typed is a mistake.
+#[expect(clippy::disallowed_methods, reason = "the user named this file")]
+fn is_missing(index: &Path) -> bool {
+    !index.exists()
 }
 
 #[derive(Deserialize)]

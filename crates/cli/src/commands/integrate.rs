@@ -5,16 +5,13 @@ use std::io::IsTerminal;
 use serde_json::{Value, json};
 
 use super::client::{AskPolicy, CliClient, with_client};
-use super::plan::{render_checks, render_restored, render_section, resolve_root, root_flag};
+use super::plan::{check_flag_values, render_checks, render_restored, render_section, root_flag};
 use crate::args::IntegrateArgs;
 use crate::config::Config;
 use crate::exit::{self, CommandError};
 use crate::styling::{self, escape_controls};
 
-pub(crate) fn run(mut config: Config, args: &IntegrateArgs) -> Result<(), CommandError> {
-    if let Some(folder) = &args.folder {
-        config.roots = vec![resolve_root(folder)?];
-    }
+pub(crate) fn run(config: Config, args: &IntegrateArgs) -> Result<(), CommandError> {
     // --yes asks nothing, so a terminal gets the same defaults as a script.
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let can_ask = is_terminal && !args.yes;
@@ -33,6 +30,7 @@ pub(crate) fn run(mut config: Config, args: &IntegrateArgs) -> Result<(), Comman
         AskPolicy::terminal_if(can_ask)
     };
     let answer = with_client(config, asking, async |client: &mut CliClient| {
+        check_flag_values(client, &arguments).await?;
         let text = client.call_tool_even_if_stopped("integrate", arguments).await?;
         Ok((text, client.is_stopped()))
     });
@@ -98,18 +96,51 @@ fn print_outcome(reply: &Value, args: &IntegrateArgs) -> Result<(), CommandError
 fn render_applied(reply: &Value, files: &[String], checks: &str, args: &IntegrateArgs) -> String {
     let text = |name: &str| escape_controls(reply[name].as_str().unwrap_or_default());
     let (framework, target, id) = (text("framework"), text("target"), text("plan_id"));
+    let package = match text("package") {
+        root if root.is_empty() || root == "." => String::new(),
+        folder => format!(" in {folder}"),
+    };
     let target = if target.is_empty() { target } else { format!("; FluxLoop will run {target}") };
     let files: String = files.iter().map(|file| ["  ", file, "\n"].concat()).collect();
-    let needed = render_section("needed", &reply["prerequisites"]);
+    let next = render_next_steps(reply);
     format!(
-        "Integrated FluxLoop for {framework}{target}. Written:\n{files}{checks}{needed}\nTo undo it:\n  fluxway undo {id}{}\n",
-        root_flag(args.folder.as_ref())
+        "Integrated FluxLoop for {framework}{package}{target}. Written:\n{files}{checks}{next}\nTo undo it:\n  fluxway undo {id}{}\n",
+        root_flag(args.repository.folder())
     )
+}
+
+/// What to install, and the commands that have not run yet, or could not.
+fn render_next_steps(reply: &Value) -> String {
+    let list = |name: &str| reply[name].as_array().into_iter().flatten();
+    let has_run = |command: &&Value| {
+        list("checks").any(|check| check["command"] == **command && check["skipped"].is_null())
+    };
+    let open: Vec<&Value> = list("post_checks").filter(|command| !has_run(command)).collect();
+    let steps = render_section("needed", &reply["prerequisites"]) + &render_section("check", &json!(open));
+    if steps.is_empty() { steps } else { format!("\nNext:\n{steps}") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn next_steps_are_what_is_needed_and_has_not_run() {
+        let check = |command: &str, skipped: Value| json!({ "command": command, "skipped": skipped });
+        for (reply, expected) in [
+            (json!({}), ""),
+            (json!({ "prerequisites": ["uv"] }), "\nNext:\nneeded: uv\n"),
+            (json!({ "post_checks": ["a", "b"], "checks": [] }), "\nNext:\ncheck: a\ncheck: b\n"),
+            (
+                json!({ "post_checks": ["a", "b"],
+                    "checks": [check("a", Value::Null), check("b", json!("not installed"))] }),
+                "\nNext:\ncheck: b\n",
+            ),
+            (json!({ "post_checks": ["a"], "checks": [check("a", Value::Null)] }), ""),
+        ] {
+            assert_eq!(render_next_steps(&reply), expected, "{reply}");
+        }
+    }
 
     #[test]
     fn missing_answers_are_named_as_flags() {

@@ -273,9 +273,27 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     number.checked_mul(minutes * 60).map(Duration::from_secs).ok_or_else(wrong)
 }
 
+/// How long a key works. One that never does would look like any other.
+pub(crate) fn parse_lifetime(text: &str) -> Result<Duration, String> {
+    let life = parse_duration(text)?;
+    if life.is_zero() {
+        return Err(
+            "a key must work for some time; leave --expires out for one that never expires".to_owned()
+        );
+    }
+    Ok(life)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::parse_duration;
+    use super::{parse_duration, parse_lifetime};
+
+    #[test]
+    fn a_key_lives_for_some_time() {
+        for (text, is_valid) in [("1m", true), ("90d", true), ("0d", false), ("0m", false), ("d", false)] {
+            assert_eq!(parse_lifetime(text).is_ok(), is_valid, "{text}");
+        }
+    }
 
     #[test]
     fn durations_need_a_number_and_a_unit() {

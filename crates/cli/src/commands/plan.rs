@@ -8,18 +8,20 @@ use serde_json::{Map, Value, json};
 
 use super::client::{AskPolicy, CliClient, with_client};
 use crate::args::{ApplyArgs, IntegrationArgs, PlanArgs, UndoArgs};
-use crate::config::{Config, ConfigError, canonical_folder};
+use crate::config::Config;
 use crate::exit::{self, CommandError};
 use crate::styling::escape_controls;
+use crate::suggest::nearest;
 
-pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), CommandError> {
-    if let Some(folder) = &args.folder {
-        config.roots = vec![resolve_root(folder)?];
-    }
+pub(crate) fn plan(config: Config, args: PlanArgs) -> Result<(), CommandError> {
     // Without a framework the workflow finds one.
     let is_named = args.integration.framework.is_some();
     let tool = if is_named { "propose_edit_plan" } else { "run_integration_workflow" };
-    let reply = call_tool(config, AskPolicy::Never, tool, args.integration.arguments())?;
+    let arguments = args.integration.arguments();
+    let reply = with_client(config, AskPolicy::Never, async |client: &mut CliClient| {
+        check_flag_values(client, &arguments).await?;
+        client.call_tool(tool, arguments).await
+    })?;
     let mut reply: Value = serde_json::from_str(&reply).unwrap_or_default();
     let why = reply["integration_steps"]["skipped"].as_str().map(str::to_owned);
     let plan = match &why {
@@ -37,7 +39,7 @@ pub(crate) fn plan(mut config: Config, args: PlanArgs) -> Result<(), CommandErro
     if args.json {
         return exit::print(&text);
     }
-    print_plan(&plan, args.folder.as_ref(), args.out.as_deref())
+    print_plan(&plan, args.repository.folder(), args.out.as_deref())
 }
 
 pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), CommandError> {
@@ -50,18 +52,26 @@ pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), CommandError>
             return Err(CommandError::Usage(why.to_owned()));
         }
     };
-    let named = match stored_plan_id(&args.plan) {
+    let stored_id = stored_plan_id(&args.plan);
+    let named = match stored_id {
         Some(id) => ("plan_id".to_owned(), json!(id)),
         None => ("plan".to_owned(), read_plan(&args.plan)?),
     };
     let mut arguments = Map::from_iter([named]);
-    if stored_plan_id(&args.plan).is_none() {
+    if stored_id.is_none() {
         arguments.insert("root".to_owned(), json!("."));
     }
     arguments.insert("dry_run".to_owned(), json!(args.dry_run));
     arguments.insert("run_checks".to_owned(), json!(args.check));
     arguments.insert("allow".to_owned(), json!(args.allow));
-    let text = call_tool(config, asking, "apply_edit_plan", arguments)?;
+    let text = call_tool(config, asking, "apply_edit_plan", arguments).map_err(|failure| match failure {
+        // The server says what a model can send instead. A user has a command.
+        CommandError::Refused(why) if why.starts_with("no plan `") => CommandError::Refused(format!(
+            "no plan {} is stored; plans are kept for a day: make it again with `fluxway plan --out FILE` and apply that file",
+            stored_id.unwrap_or_default()
+        )),
+        other => other,
+    })?;
     if args.json {
         return exit::print(&text);
     }
@@ -156,8 +166,46 @@ impl IntegrationArgs {
     }
 }
 
+/// The flags whose values a tool lists.
+const LISTED_FLAGS: [&str; 3] = ["framework", "variant", "cli"];
+
+/// Refuses a value that a flag does not have, as a usage error. The server would name the argument of the tool.
+pub(super) async fn check_flag_values(
+    client: &mut CliClient,
+    arguments: &Map<String, Value>,
+) -> Result<(), CommandError> {
+    let given = |flag: &'static str| Some((flag, arguments.get(flag)?.as_str()?));
+    let given: Vec<(&str, &str)> = LISTED_FLAGS.into_iter().filter_map(given).collect();
+    // Listing the tools takes longer than most calls.
+    if given.is_empty() {
+        return Ok(());
+    }
+    let tools = client.list_tools().await?;
+    let Some(tool) = tools.iter().find(|tool| tool["name"] == "propose_edit_plan") else { return Ok(()) };
+    for (flag, value) in given {
+        let known = tool["inputSchema"]["properties"][flag]["enum"].as_array().into_iter().flatten();
+        let known: Vec<&str> = known.filter_map(Value::as_str).collect();
+        if !known.is_empty() && !known.contains(&value) {
+            return Err(CommandError::Usage(invalid_value_message(flag, value, &known)));
+        }
+    }
+    Ok(())
+}
+
+fn invalid_value_message(flag: &str, value: &str, known: &[&str]) -> String {
+    let near = nearest(value, known.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    let expected = if near.is_empty() { "; expected" } else { " Expected" };
+    format!(
+        "invalid value `{}` for --{flag}{near}{expected} one of {}",
+        escape_controls(value),
+        known.join(", ")
+    )
+}
+
 pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), CommandError> {
     let asking = if args.yes { AskPolicy::FirstOption } else { AskPolicy::terminal_if(has_terminal()) };
+    let root = config.roots.first().cloned();
     let mut arguments = Map::new();
     if let Some(id) = args.id {
         arguments.insert("plan_id".to_owned(), json!(id));
@@ -166,15 +214,8 @@ pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), CommandError> {
         arguments.insert("plan".to_owned(), read_plan(file)?);
         arguments.insert("allow".to_owned(), json!(args.allow));
     }
-    let text = call_tool(config, asking, "undo_edit_plan", arguments).map_err(|failure| match failure {
-        CommandError::Refused(why) if why.starts_with("undo_edit_plan needs more") => {
-            let (_, named) = why.split_once("\n\n").unwrap_or(("", &why));
-            CommandError::Refused(format!(
-                "{named}\nNothing was undone: there is no terminal to ask on.\nhint: pass --yes, or the id of the plan"
-            ))
-        }
-        other => other,
-    })?;
+    let text = call_tool(config, asking, "undo_edit_plan", arguments)
+        .map_err(|failure| explain_undo_failure(failure, root.as_deref()))?;
     if args.json {
         return exit::print(&text);
     }
@@ -186,8 +227,37 @@ pub(crate) fn undo(config: Config, args: UndoArgs) -> Result<(), CommandError> {
         .filter_map(Value::as_str)
         .map(escape_controls)
         .collect();
-    let outcome = if reply["outcome"] == "already_undone" { "Already undone" } else { "Undone" };
+    let outcome = match reply["outcome"].as_str() {
+        Some("declined") => return exit::print_page("Nothing was undone.\n"),
+        Some("already_undone") => "Already undone",
+        _ => "Undone",
+    };
     exit::print_page(&render_restored(outcome, &files))
+}
+
+/// Says what a user can do about it; the server says it to a model.
+fn explain_undo_failure(failure: CommandError, root: Option<&Path>) -> CommandError {
+    let CommandError::Refused(why) = &failure else { return failure };
+    if why.starts_with("undo_edit_plan needs more") {
+        let (_, question) = why.split_once("\n\n").unwrap_or_default();
+        let last = question.lines().next().unwrap_or_default();
+        let why = "nothing was undone: there is no terminal to ask on; pass --yes or the id of a plan";
+        return CommandError::Refused(format!("{why}\n{last}"));
+    }
+    if why.contains("no plan is applied")
+        && let Some(parent) = root.and_then(find_parent_with_plans)
+    {
+        let (shown, flag) = (escape_controls(&parent.display().to_string()), root_flag(Some(&parent)));
+        return CommandError::Refused(format!("{why}\nhint: a plan is applied in {shown}; pass{flag}"));
+    }
+    failure
+}
+
+/// The nearest folder above this one in which plans are applied.
+#[expect(clippy::disallowed_methods, reason = "only looks for our own folder above the repository")]
+fn find_parent_with_plans(root: &Path) -> Option<PathBuf> {
+    let parents = root.ancestors().skip(1);
+    parents.map(Path::to_path_buf).find(|parent| parent.join(".fluxway/plans").is_dir())
 }
 
 /// The files that are as they were before a plan.
@@ -236,8 +306,13 @@ fn print_plan(plan: &Value, folder: Option<&PathBuf>, file: Option<&Path>) -> Re
     let has_no_edits = is_empty && plan["edits"].as_array().is_none_or(Vec::is_empty);
     page.push_str(&render_section("needed", &plan["prerequisites"]));
     page.push_str(&render_section("note", &plan["notes"]));
+    page.push_str(&render_candidates(&plan["candidates"]));
     // A plan without edits is blocked, and its warnings are the reasons.
-    page.push_str(&render_section(if has_no_edits { "blocked" } else { "warning" }, &plan["warnings"]));
+    match plan["blockers"].as_array() {
+        Some(blockers) if has_no_edits => page.push_str(&render_blockers(blockers)),
+        _ => page
+            .push_str(&render_section(if has_no_edits { "blocked" } else { "warning" }, &plan["warnings"])),
+    }
     page.push_str(&render_section("check", &plan["postChecks"]));
     if !is_empty {
         let id = escape_controls(plan["id"].as_str().unwrap_or_default());
@@ -255,15 +330,49 @@ fn print_plan(plan: &Value, folder: Option<&PathBuf>, file: Option<&Path>) -> Re
     Ok(())
 }
 
+/// What else could be run, and how to choose it.
+fn render_candidates(candidates: &Value) -> String {
+    let mut page = String::new();
+    for other in candidates.as_array().into_iter().flatten().skip(1).take(5) {
+        let part = |name: &str| escape_controls(other[name].as_str().unwrap_or_default());
+        let line = other["line"].as_u64().map(|line| format!(":{line}")).unwrap_or_default();
+        let agent = part("agent");
+        let quoted = shlex::try_quote(&agent).map_or_else(|_| agent.clone(), Into::into);
+        let _ = writeln!(page, "other: --agent {quoted} ({}{line}): {}", part("path"), part("why"));
+    }
+    page
+}
+
+/// What is missing, each with the flag that lifts it.
+fn render_blockers(blockers: &[Value]) -> String {
+    let mut page = String::new();
+    for blocker in blockers {
+        let missing = escape_controls(blocker["missing"].as_str().unwrap_or_default());
+        let place = blocker["path"].as_str().map_or_else(String::new, |path| {
+            let line = blocker["line"].as_u64().map(|line| format!(":{line}")).unwrap_or_default();
+            format!(" ({}{line})", escape_controls(path))
+        });
+        let _ = writeln!(page, "blocked: {missing}{place}");
+    }
+    let lifts = |argument: &str| blockers.iter().any(|blocker| blocker["argument"] == argument);
+    let flags = [
+        (
+            "agent",
+            "name the function or route to run: --agent path/to/file.py:function, or --agent \"POST /chat\"",
+        ),
+        ("request_field", "name the field that carries the text: --request-field NAME"),
+        ("framework", "choose another framework: --framework NAME"),
+        ("variant", "leave the program as it is: --variant bridge"),
+    ];
+    for (_, advice) in flags.iter().filter(|(argument, _)| lifts(argument)) {
+        let _ = writeln!(page, "hint: {advice}");
+    }
+    page
+}
+
 pub(super) fn render_section(title: &str, lines: &Value) -> String {
     let lines = lines.as_array().into_iter().flatten().filter_map(Value::as_str);
     lines.map(|line| [title, ": ", &escape_controls(line), "\n"].concat()).collect()
-}
-
-pub(super) fn resolve_root(folder: &Path) -> Result<PathBuf, CommandError> {
-    let real = canonical_folder(folder)?;
-    server::check_root(&real).map_err(|error| ConfigError::GuardedRoot(error.to_string()))?;
-    Ok(real)
 }
 
 /// A plan from a file, or from stdin for `-`.
@@ -285,4 +394,50 @@ fn read_plan(file: &Path) -> Result<Value, CommandError> {
 fn write_file(file: &Path, text: &str) -> Result<(), CommandError> {
     std::fs::write(file, format!("{text}\n"))
         .map_err(CommandError::io(format!("cannot write {}", file.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invalid_values_are_answered_with_the_valid_ones() {
+        for (value, expected) in [
+            (
+                "sdks",
+                "invalid value `sdks` for --variant; did you mean sdk? Expected one of auto, sdk, bridge",
+            ),
+            ("ma\u{1b}gic", "invalid value `ma\\u{1b}gic` for --variant; expected one of auto, sdk, bridge"),
+        ] {
+            assert_eq!(invalid_value_message("variant", value, &["auto", "sdk", "bridge"]), expected);
+        }
+    }
+
+    #[test]
+    fn undo_failures_name_what_a_user_can_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let below = folder.path().join("a/b");
+        let explain =
+            |why: &str| explain_undo_failure(CommandError::Refused(why.to_owned()), Some(&below)).to_string();
+        let needs = "undo_edit_plan needs more: `plan_id` (Which? One of: 1). Ask.\n\nThe last applied plan is 1: s (f)\nWhich?";
+        assert_eq!(
+            explain(needs),
+            "nothing was undone: there is no terminal to ask on; pass --yes or the id of a plan\n\
+             The last applied plan is 1: s (f)"
+        );
+        let nothing = "no plan is applied here; there is nothing to undo";
+        assert_eq!(explain(nothing), nothing);
+        create_folder(&folder.path().join(".fluxway/plans"));
+        let name = folder.path().display();
+        assert_eq!(
+            explain(nothing),
+            format!("{nothing}\nhint: a plan is applied in {name}; pass --root {name}")
+        );
+        assert_eq!(explain("another plan is being applied"), "another plan is being applied");
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a folder of this test alone")]
+    fn create_folder(path: &Path) {
+        std::fs::create_dir_all(path).unwrap();
+    }
 }

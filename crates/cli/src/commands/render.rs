@@ -75,7 +75,10 @@ impl AnswerNode {
         let indent = "  ".repeat(depth);
         match self {
             Self::Map(entries) => {
-                entries.iter().map(|(name, value)| value.render_entry(name, depth, columns)).collect()
+                // An empty list says nothing, unless there is nothing else.
+                let says_nothing = entries.iter().all(|(_, value)| value.is_empty_list());
+                let shown = entries.iter().filter(|(_, value)| says_nothing || !value.is_empty_list());
+                shown.map(|(name, value)| value.render_entry(name, depth, columns)).collect()
             }
             Self::List(items) if items.iter().all(Self::is_table_row) => render_rows(items, &indent, columns),
             Self::List(items) => {
@@ -94,6 +97,10 @@ impl AnswerNode {
             Some(text) => wrap_line(&format!("{indent}{name}: {text}"), columns),
             None => format!("{indent}{name}:\n{}", self.render_lines(depth + 1, columns)),
         }
+    }
+
+    fn is_empty_list(&self) -> bool {
+        matches!(self, Self::List(items) if items.is_empty())
     }
 
     /// What fits behind a name: a text, a list of texts, a few texts with names.
@@ -261,6 +268,13 @@ mod tests {
             r#"{"mixed": ["a", ["b", ["c"]]]}"#,
             "mixed:\n  -\n    a\n  -\n    -\n      b\n    -\n      -\n        c\n",
         );
+    }
+
+    #[test]
+    fn empty_lists_are_left_out() {
+        check(r#"{"a": [], "b": 1, "c": {"d": [], "e": {"f": []}}}"#, "b: 1\nc:\n  e:\n    f:\n");
+        check(r#"{"projects": []}"#, "projects:\n");
+        check(r#"{"rows": [{"a": 1, "b": []}]}"#, "rows:\n  a  b\n  1\n");
     }
 
     #[test]

@@ -12,13 +12,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::database;
 use super::http::{PreparedHttpServer, ReloadHandle};
+use crate::args::ServeArgs;
 use crate::config::{Config, ConfigSources};
 use crate::exit::{self, CommandError};
 
 const STORE_CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 const PARENT_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(config: Config, sources: ConfigSources) -> Result<(), CommandError> {
+pub(crate) fn run(config: Config, sources: ConfigSources, args: &ServeArgs) -> Result<(), CommandError> {
+    // In the file it may be for another start of the server, with --http.
+    if config.http.is_none() && args.serving.allows_anyone() {
+        let why = "--no-auth is about HTTP and needs --http, such as --http localhost:8080; stdin and stdout need no keys";
+        return Err(CommandError::Usage(why.to_owned()));
+    }
     // On stdio the reader thread does the work and tasks only wait, so one runtime thread is enough and starts sooner.
     let mut runtime = match config.http {
         Some(_) => Builder::new_multi_thread(),

@@ -25,6 +25,12 @@ pub(crate) struct DocumentLayer {
 }
 layer!(DocumentLayer { index, no_shipped_docs });
 
+impl DocumentLayer {
+    pub(crate) fn indexes(&self) -> &[PathBuf] {
+        self.index.as_deref().unwrap_or_default()
+    }
+}
+
 impl From<DocumentLayer> for DocumentSettings {
     fn from(layer: DocumentLayer) -> Self {
         Self { shipped: !layer.no_shipped_docs.unwrap_or(false), indexes: layer.index.unwrap_or_default() }

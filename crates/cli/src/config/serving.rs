@@ -42,6 +42,11 @@ impl ServingLayer {
             limits: self.limits.or(weaker.limits),
         }
     }
+
+    /// Whether callers need no key.
+    pub(crate) fn allows_anyone(&self) -> bool {
+        self.http.no_auth == Some(true)
+    }
 }
 
 /// Where data is stored.
@@ -213,7 +218,10 @@ impl ServingSettings {
             (None, _) => None,
             (Some((issuer, jwks)), Some(audience)) => Some((JwtPolicy { issuer, audience }, jwks)),
             (Some(_), None) => {
-                return Err(ConfigError::MissingCompanion { one: "issuer", other: "`audience` or `public-url`".to_owned() });
+                return Err(ConfigError::MissingCompanion {
+                    one: "issuer",
+                    other: "`audience` or `public-url`".to_owned(),
+                });
             }
         };
         let mut hosts = http.allow_host.unwrap_or_default();

@@ -21,6 +21,8 @@ pub(super) struct DialogStyle {
     pub(super) coloured: bool,
     /// Whether another form stands above it.
     pub(super) follows_form: bool,
+    /// Whether the first question leads back to another form.
+    pub(super) can_go_back: bool,
 }
 
 /// How a question was left.
@@ -82,12 +84,13 @@ impl<C: Console> Dialog<'_, C> {
     /// Asks one question until it is left in one way or another.
     fn ask(&mut self, at: usize) -> io::Result<QuestionOutcome> {
         let field = &self.form.fields[at];
+        let can_go_back = at > 0 || self.style.can_go_back;
         let mut prompt = FieldPrompt::new(field, self.answers[at].as_ref(), self.style.symbols);
         loop {
             let size = self.console.size();
             let mut view = self.answered_view(at);
             self.push_gap(&mut view);
-            prompt.render(&mut view, size);
+            prompt.render(&mut view, size, can_go_back);
             let drawn = self.frame.draw(&view, size, self.style.coloured);
             self.console.write(&drawn)?;
             let key = match self.console.next_event()? {
@@ -100,7 +103,7 @@ impl<C: Console> Dialog<'_, C> {
                 None => return Ok(QuestionOutcome::EndOfInput),
             };
             match key.code {
-                KeyCode::Esc => return Ok(QuestionOutcome::Back),
+                KeyCode::Esc if can_go_back => return Ok(QuestionOutcome::Back),
                 KeyCode::Char('c') if key.modifiers == KeyModifiers::CONTROL => {
                     return Ok(QuestionOutcome::Stopped);
                 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::PromptOutcome;
 use super::form::{PromptField, PromptFieldKind, PromptForm, PromptOption};
 use super::validate;
-use crate::styling::{escape_controls, render_message};
+use crate::styling::{self, escape_controls, render_message};
 
 /// What is typed to return to the previous question.
 const BACK_INPUT: &str = "<";
@@ -15,18 +15,20 @@ const BACK_INPUT: &str = "<";
 /// Asks a form, one line per field. The end of input means that the user has gone.
 pub(super) fn ask(form: &PromptForm) -> io::Result<PromptOutcome> {
     let mut lines = io::stdin().lock().lines();
-    ask_with(form, &mut io::stderr(), || lines.next().transpose())
+    let width = styling::stderr_columns().unwrap_or(usize::MAX);
+    ask_with(form, &mut io::stderr(), width, || lines.next().transpose())
 }
 
 fn ask_with(
     form: &PromptForm,
     screen: &mut impl Write,
+    width: usize,
     mut next_line: impl FnMut() -> io::Result<Option<String>>,
 ) -> io::Result<PromptOutcome> {
-    write!(screen, "{}", render_message(&form.message, false, usize::MAX))?;
+    write!(screen, "{}", render_message(&form.message, false, width))?;
     let mut values: Vec<Option<Value>> = Vec::new();
     while let Some(field) = form.fields.get(values.len()) {
-        write!(screen, "{}", render_question(field))?;
+        write!(screen, "{}", render_question(field, width))?;
         screen.flush()?;
         let Some(line) = next_line()? else { return Ok(PromptOutcome::EndOfInput) };
         if line.trim() == BACK_INPUT {
@@ -37,7 +39,7 @@ fn ask_with(
         }
         match validate::parse_line(field, &line) {
             Ok(value) => values.push(value),
-            Err(problem) => writeln!(screen, "{problem}.")?,
+            Err(problem) => write!(screen, "{}", render_message(&format!("{problem}."), false, width))?,
         }
     }
     let names = form.fields.iter().map(|field| field.name.clone());
@@ -46,7 +48,7 @@ fn ask_with(
 }
 
 /// Everything to know before the answer, a line each, and where to type it.
-fn render_question(field: &PromptField) -> String {
+fn render_question(field: &PromptField, width: usize) -> String {
     let mut lines = vec![field.label.clone()];
     lines.extend(field.help.clone());
     if let PromptFieldKind::Choice(options) | PromptFieldKind::Choices { options, .. } = &field.kind {
@@ -67,7 +69,9 @@ fn render_question(field: &PromptField) -> String {
     let optional = (default.is_none() && !field.required).then(|| "optional".to_owned());
     let notes: Vec<String> = form.into_iter().chain(default).chain(optional).collect();
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
-    format!("{}\nAnswer{notes}: ", lines.join("\n"))
+    lines.push(format!("Answer{notes}:"));
+    let wrapped: Vec<String> = lines.iter().flat_map(|line| styling::wrap_hanging(line, width)).collect();
+    wrapped.join("\n") + " "
 }
 
 fn format_default(default: &Value) -> String {
@@ -98,10 +102,32 @@ mod tests {
 
     /// What is shown and answered if these lines are typed and then nothing more.
     fn play(typed: &[&str]) -> (String, Value) {
+        play_in(&form(), usize::MAX, typed)
+    }
+
+    fn play_in(form: &PromptForm, width: usize, typed: &[&str]) -> (String, Value) {
         let mut typed = typed.iter().map(|line| (*line).to_owned());
         let mut screen = Vec::new();
-        let answer = ask_with(&form(), &mut screen, || Ok(typed.next())).unwrap();
+        let answer = ask_with(form, &mut screen, width, || Ok(typed.next())).unwrap();
         (String::from_utf8(screen).unwrap(), answer.to_result())
+    }
+
+    #[test]
+    fn lines_are_wrapped_between_words() {
+        let classes = json!([{ "const": "eco", "title": "The cheapest of all the classes there are" }]);
+        let field = json!({ "type": "string", "title": "Which class of seats would you like?",
+            "description": "There may be none left of it.", "oneOf": classes });
+        let params = json!({ "message": "A flight of three hours and a half.\nWell",
+            "requestedSchema": { "required": ["class"], "properties": { "class": field } } });
+        let (shown, _) = play_in(&PromptForm::from_params(&params), 30, &["2"]);
+        let question = "Which class of seats would you\nlike?\nThere may be none left of it.\n  1. The cheapest of all the\n     \
+                        classes there are\nAnswer (a number or a name): ";
+        assert_eq!(
+            shown,
+            format!(
+                "A flight of three hours and a\nhalf.\nWell\n{question}`2` is not one of the options.\n{question}"
+            )
+        );
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl<'a> FieldPrompt<'a> {
         }
     }
 
-    pub(super) fn render(&self, view: &mut ScreenView, size: TerminalSize) {
+    pub(super) fn render(&self, view: &mut ScreenView, size: TerminalSize, can_go_back: bool) {
         let Symbols { active, invalid, bar, end, .. } = *self.symbols;
         let (symbol, style) =
             if self.problem.is_some() { (invalid, TextStyle::Invalid) } else { (active, TextStyle::Active) };
@@ -137,7 +137,7 @@ impl<'a> FieldPrompt<'a> {
         let mut last = StyledLine::new(style, end).with_part(TextStyle::Plain, "  ");
         let (text, style) = match &self.problem {
             Some(problem) => (format!("{problem}."), TextStyle::Invalid),
-            None => (self.key_hints(), TextStyle::Dim),
+            None => (self.key_hints(can_go_back), TextStyle::Dim),
         };
         for line in wrap_lines(&text, width) {
             view.push(last.with_part(style, line));
@@ -158,7 +158,7 @@ impl<'a> FieldPrompt<'a> {
         about.join("; ")
     }
 
-    fn key_hints(&self) -> String {
+    fn key_hints(&self, can_go_back: bool) -> String {
         let arrows = self.symbols.arrows;
         let keys = match (&self.widget, &self.field.kind) {
             (PromptWidget::Line(_), _) => String::new(),
@@ -168,7 +168,8 @@ impl<'a> FieldPrompt<'a> {
             }
             (PromptWidget::List(_), _) => format!("{arrows}: move, Enter: confirm, type to filter, "),
         };
-        format!("{keys}Esc: back, Ctrl-C: stop")
+        let back = if can_go_back { "Esc: back, " } else { "" };
+        format!("{keys}{back}Ctrl-C: stop")
     }
 
     fn answer(&self) -> Result<FieldAnswer, String> {

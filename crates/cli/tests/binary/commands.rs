@@ -66,6 +66,8 @@ fn refused_calls_exit_with_1_and_a_hint() {
             &["call", "booking", "--destination", "Oslo"],
             "error: booking also needs --departure (First day, YYYY-MM-DD)\n",
         ),
+        (&["call", "booking"], "error: booking needs --destination ("),
+        (&["call", "validate_edit_plan"], "error: `plan_id`: pass `plan_id` or `plan`\n"),
     ] {
         let (code, out, err) = run(args);
         assert_eq!((code, out.as_str()), (1, ""), "{args:?}");
@@ -82,9 +84,15 @@ fn usage_errors_exit_with_2() {
             &["serve", "--toolsets", "nope"],
             "unknown toolset `nope`; expected one of integrate, docs, context, reference, projects, diagnostics",
         ),
-        (&["serve", "--root", "/no/such/folder"], "/no/such/folder is not a folder"),
+        (&["serve", "--root", "/no/such/folder"], "no such folder: /no/such/folder"),
         (&["serve", "--config", "/no/such/file"], "cannot read the settings in /no/such/file"),
         (&["serve", "--http", "0.0.0.0:80", "--no-auth"], "--no-auth works on loopback only"),
+        (&["serve", "--no-auth"], "--no-auth is about HTTP and needs --http"),
+        (&["--root", ".", "plan"], "hint: options go after the command: fluxway plan --root ."),
+        (&["faq", "--index", "nofile", "what is a persona?"], "error: no such index file: nofile"),
+        (&["tools", "faqz"], "error: there is no tool `faqz`\nhint: did you mean faq?"),
+        (&["tools", "faq", "get_blocks"], "pass --toolsets projects"),
+        (&["call", "validate_edit_plan", "--plan", "@/no/such/file"], "cannot read --plan @/no/such/file"),
         (
             &["call", "tell_fortune", "--mood", "x", "--mood", "y"],
             "--mood is given twice but takes one value",
@@ -107,14 +115,12 @@ fn unknown_variables_are_warned_about_and_invalid_values_rejected() {
     let (code, _, err) = run_command(fluxway(&["tools"]).env("FLUXWAY_HTTP", "somewhere"));
     assert_eq!(code, 2);
     assert!(
-        err.starts_with(
-            "error: in the environment: invalid value 'somewhere' for '--http <ADDRESS>': expected IP"
-        ),
+        err.starts_with("error: in the environment: FLUXWAY_HTTP: invalid value 'somewhere': expected IP"),
         "{err}"
     );
     let (code, out, _) = run_command(fluxway(&["tools"]).env("FLUXWAY_TOOLSETS", "diagnostics"));
     assert_eq!(code, 0);
-    assert!(out.starts_with("echo: "), "{out}");
+    assert!(out.starts_with("4 tools of the toolset diagnostics\n\necho: "), "{out}");
 }
 
 #[test]
@@ -128,6 +134,10 @@ fn tools_lists_what_would_be_served() {
     let (_, out, _) = run(&["tools", "--json"]);
     let list: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(list["tools"][0]["name"], "faq");
+    let (code, out, _) = run(&["tools", "tell_fortune", "faq"]);
+    assert_eq!(code, 0);
+    assert!(out.starts_with("tell_fortune: ") && out.contains("\n\nfaq: "), "{out}");
+    assert!(!out.contains("booking"), "{out}");
 }
 
 #[test]

@@ -43,6 +43,10 @@ fn text_output_lists_changes_and_the_undo_command() {
     ] {
         assert!(out.lines().any(|shown| shown == line), "{line:?} is not in\n{out}");
     }
+    // What passed has not to be run again; what was skipped has.
+    let (_, next) = out.split_once("\nNext:\nneeded: ").unwrap();
+    assert!(!next.contains("check: python -m py_compile"), "{next}");
+    assert!(next.contains("\ncheck: fluxloop run --scenario agent --iterations 1\n\nTo undo it:"), "{next}");
     let (_, undo) = out.trim_end().rsplit_once("\nTo undo it:\n  fluxway ").unwrap();
     let (code, _, err) = run(&undo.split(' ').collect::<Vec<_>>());
     assert_eq!((code, err.as_str()), (0, ""), "the command at the end works: {undo}");
@@ -61,8 +65,20 @@ fn without_yes_and_without_a_terminal_nothing_is_written() {
         ),
         (&["integrate", root, "--json"], 1, "; pass --yes"),
         (&["integrate", root, "--yes", "--agent", "bot.py:nobody"], 1, "there is no function"),
-        (&["integrate", root, "--yes", "--variant", "magic"], 1, "is not one of"),
-        (&["integrate", "/no/such/folder", "--yes"], 2, "/no/such/folder is not a folder"),
+        (
+            &["integrate", root, "--yes", "--variant", "magic"],
+            2,
+            "invalid value `magic` for --variant; expected one of auto, sdk, bridge\n",
+        ),
+        (
+            &["integrate", root, "--framework", "flaks"],
+            2,
+            "invalid value `flaks` for --framework; did you mean flask? Expected one of fastapi, ",
+        ),
+        (&["plan", root, "--cli", "9"], 2, "invalid value `9` for --cli; expected one of 0.2, 0.3, 0.4\n"),
+        (&["integrate", "/no/such/folder", "--yes"], 2, "no such folder: /no/such/folder"),
+        (&["integrate", root, "--root", root, "--yes"], 2, "cannot be used with"),
+        (&["plan", root, "--root", root], 2, "cannot be used with"),
         (&["integrate", root, "--yes", "--agnet", "x"], 2, "unexpected argument '--agnet'"),
     ] {
         let (found, out, err) = run(args);

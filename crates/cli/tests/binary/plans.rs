@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::process::{fluxway, run};
+use crate::process::{fluxway, run, run_command};
 
 /// Every file beneath a folder but our own notes.
 pub(crate) fn read_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -69,14 +69,17 @@ fn plan_is_applied_and_undone() {
     assert_eq!(after["requirements.txt"], b"openai==1.50.0\nfluxloop>=0.1.8\n");
     let (code, out, _) = run(&["apply", plan, "--root", root]);
     assert!(code == 0 && out.contains("Already applied"), "{out}");
-    // Nothing is left to propose.
-    let (code, out, _) = run(&["plan", root]);
+    // Nothing is left to propose. The folder can be named in two ways.
+    let (code, out, _) = run(&["plan", "--root", root]);
     assert!(code == 0 && out.contains("is already applied"), "{out}");
     assert_eq!(read_files(folder.path()), after);
 
     // Without a terminal to ask on, the plan is named, and nothing is undone.
     let (code, _, err) = run(&["undo", "--root", root]);
-    assert!(code == 1 && err.contains("Nothing was undone") && err.contains("Add FluxLoop"), "{err}");
+    let expected =
+        "error: nothing was undone: there is no terminal to ask on; pass --yes or the id of a plan\n";
+    assert!(code == 1 && err.starts_with(expected), "{err}");
+    assert!(err.contains("The last applied plan is ") && err.contains("Add FluxLoop"), "{err}");
     assert_eq!(read_files(folder.path()), after);
     let (code, out, _) = run(&["undo", "--root", root, "--yes"]);
     assert!(
@@ -87,8 +90,46 @@ fn plan_is_applied_and_undone() {
     assert!(!folder.path().join(".fluxway").exists());
     let (code, _, err) = run(&["undo", "--root", root]);
     assert_eq!((code, err.as_str()), (1, "error: no plan is applied here; there is nothing to undo\n"));
-    let (code, _, err) = run(&["undo", "--plan", plan, "--root", root]);
-    assert!(code == 1 && err.contains("nothing to undo"), "{err}");
+    let id: Value = serde_json::from_slice(&std::fs::read(plan).unwrap()).unwrap();
+    for args in [&["undo", "--plan", plan][..], &["undo", id["id"].as_str().unwrap()]] {
+        let (code, out, _) = run(&[args, &["--root", root]].concat());
+        assert!(code == 0 && out.starts_with("Already undone. "), "{args:?}: {out}");
+    }
+}
+
+#[test]
+fn mistakes_are_explained_by_their_cause() {
+    let folder = agent_repository();
+    let real_root = folder.path().canonicalize().unwrap();
+    let root = folder.path().to_str().unwrap();
+    let kept = tempfile::tempdir().unwrap();
+    let plan = kept.path().join("plan.json");
+    let plan = plan.to_str().unwrap();
+    assert_eq!(run(&["plan", root, "--out", plan]).0, 0);
+    assert_eq!(run(&["apply", plan, "--root", root]).0, 0);
+    // From a folder below, the plan is not seen, but where it is.
+    let below = folder.path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    let run_below = |args: &[&str]| run_command(fluxway(args).env_remove("FLUXWAY_ROOT").current_dir(&below));
+    for args in [&["undo", "--yes"][..], &["undo", "0123"]] {
+        let (code, _, err) = run_below(args);
+        let hint = format!("hint: a plan is applied in {0}; pass --root {0}\n", real_root.display());
+        assert!(code == 1 && err.ends_with(&hint), "{args:?}: {err}");
+    }
+    let (code, _, err) = run_below(&["apply", plan]);
+    assert!(code == 1 && err.contains("is not in this folder, nor is any other file"), "{err}");
+
+    let agent = folder.path().join("bot.py");
+    let edited = [std::fs::read(&agent).unwrap().as_slice(), b"# edited\n"].concat();
+    std::fs::write(&agent, edited).unwrap();
+    let (code, _, err) = run(&["apply", plan, "--root", root]);
+    let cause = "\n- this plan is already applied, and bot.py has been edited since; undo it first: ";
+    assert!(code == 1 && err.contains(cause), "{err}");
+    let unknown = "0".repeat(32);
+    let (code, _, err) = run(&["apply", &unknown, "--root", root]);
+    let expected =
+        format!("error: no plan {unknown} is stored; plans are kept for a day: make it again with ");
+    assert!(code == 1 && err.starts_with(&expected), "{err}");
 }
 
 #[test]
@@ -113,8 +154,11 @@ fn checks_run_only_when_asked() {
     };
     let file = path.to_str().unwrap();
     plan(json!(["python3 -m py_compile x.py", "python3 -m nothing_of_that_name"]));
-    let (code, out, _) = run(&["apply", file, "--root", root]);
-    assert!(code == 0 && !out.contains("passed"), "{out}");
+    // Without --check there is nothing to agree to.
+    for yes in [&[][..], &["--yes"]] {
+        let (code, out, _) = run(&[&["apply", file, "--root", root][..], yes].concat());
+        assert!(code == 0 && !out.contains("passed"), "{yes:?}: {out}");
+    }
     // Without a terminal, and without a yes, nothing is written either.
     let (code, _, err) = run(&["apply", file, "--root", root, "--check"]);
     assert!(code == 2 && err.contains("--yes"), "{err}");

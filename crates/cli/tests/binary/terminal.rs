@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::process::fluxway;
+use crate::plans::{agent_repository, read_files};
+use crate::process::{fluxway, run};
 use crate::pty::PtyTerminal;
 
 const UP: &str = "\x1b[A";
@@ -12,7 +13,8 @@ const ENTER: &str = "\r";
 const ESCAPE: &str = "\x1b";
 const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
-const KEY_HINT: &str = "Esc: back, Ctrl-C: stop";
+/// Below the first question, from which Esc leads nowhere.
+const KEY_HINT: &str = "└  Ctrl-C: stop";
 
 /// A call that has only the class and the price to ask for.
 const NEARLY_COMPLETE_BOOKING: [&str; 11] = [
@@ -62,7 +64,7 @@ fn a_booking_is_made_with_arrows_and_typing() {
         ended.screen
     );
     assert!(ended.screen.contains("Shall I book?\n│  Yes"), "{}", ended.screen);
-    assert!(!ended.screen.contains(KEY_HINT), "{}", ended.screen);
+    assert!(!ended.screen.contains("Ctrl-C: stop"), "{}", ended.screen);
 }
 
 #[test]
@@ -148,7 +150,7 @@ fn resize_and_paste_are_handled() {
     let mut terminal = PtyTerminal::start(&["call", "booking"]);
     terminal.expect(KEY_HINT);
     terminal.resize(20);
-    terminal.expect("└  Esc: back,\n   Ctrl-C: stop");
+    terminal.expect("◆  Where would you\n│  like to go?");
     // A line break that is pasted is no Enter.
     terminal.press("\x1b[200~Rio de\nJaneiro\n\x1b[201~");
     terminal.expect("│  Rio de Janeiro\n");
@@ -187,6 +189,27 @@ fn enter_accepts_the_default() {
     let ended = terminal.wait_for_exit();
     let booked: Value = serde_json::from_str(&ended.answer).unwrap();
     assert_eq!((ended.code, &booked["class"]), (0, &json!("economy")));
+}
+
+#[test]
+fn a_plan_is_undone_only_after_a_yes() {
+    let folder = agent_repository();
+    let root = folder.path().to_str().unwrap();
+    let before = read_files(folder.path());
+    assert_eq!(run(&["integrate", root, "--yes"]).0, 0);
+    let applied = read_files(folder.path());
+    for (keys, answer, expected) in [("n\r", "Nothing was undone.\n", &applied), ("y\r", "Undone. ", &before)]
+    {
+        let mut terminal = PtyTerminal::start(&["undo", "--root", root]);
+        terminal.expect("◆  Undo this plan?");
+        // Enter alone agrees to nothing.
+        terminal.press(ENTER);
+        terminal.expect("Press y or n.");
+        terminal.press(keys);
+        let ended = terminal.wait_for_exit();
+        assert!(ended.code == 0 && ended.answer.starts_with(answer), "{}: {}", ended.code, ended.answer);
+        assert_eq!(read_files(folder.path()), *expected, "{keys:?}");
+    }
 }
 
 #[test]

@@ -8,8 +8,9 @@ use ruff_python_parser::parse_module;
 use ruff_text_size::{Ranged, TextSize};
 
 use super::{
-    CallArgument, CallBinding, CallSite, ParameterKind, ParsedSource, SourceClass, SourceFunction,
-    SourceImport, SourceLineIndex, SourceParameter, SourceParseError,
+    CallArgument, CallBinding, CallSite, ContextRead, ParameterKind, ParsedSource, ProviderUrl, RequestPart,
+    SourceClass, SourceFunction, SourceImport, SourceLineIndex, SourceParameter, SourceParseError,
+    provider_library,
 };
 
 pub(super) fn parse(text: &str) -> Result<ParsedSource, SourceParseError> {
@@ -28,12 +29,14 @@ struct PythonVisitor<'t> {
     source: ParsedSource,
     functions: Vec<usize>,
     classes: Vec<String>,
+    /// Names that hold a part of the request: `data = request.get_json()`, with the function they are in.
+    request_aliases: Vec<(Option<usize>, String, RequestPart)>,
 }
 
 impl<'t> PythonVisitor<'t> {
     fn new(text: &'t str) -> Self {
-        let (source, functions, classes) = Default::default();
-        Self { text, lines: SourceLineIndex::new(text), source, functions, classes }
+        let (source, functions, classes, request_aliases) = Default::default();
+        Self { text, lines: SourceLineIndex::new(text), source, functions, classes, request_aliases }
     }
 
     fn line(&self, at: TextSize) -> u32 {
@@ -93,16 +96,21 @@ impl<'t> PythonVisitor<'t> {
         let parameters = parameters.map(|(one, given)| SourceParameter {
             name: one.name().to_string(),
             annotation: one.parameter.annotation().map(|annotation| self.type_text(annotation)),
-            optional: one.default().is_some(),
+            optional: one.default().is_some_and(is_default_value),
             kind: given,
             injected: one.default().is_some_and(is_injected)
                 || one.parameter.annotation().is_some_and(|given| self.type_text(given).contains("Depends(")),
+            part: one.default().and_then(parameter_part).or_else(|| {
+                let annotation = one.parameter.annotation()?;
+                annotated_part(&self.type_text(annotation))
+            }),
         });
         let function = SourceFunction {
             name: def.name.to_string(),
             owner: method.then(|| self.classes.last().cloned()).flatten(),
             outer: self.functions.last().copied(),
             line: self.line(def.name.start()),
+            end_line: self.line(def.end()),
             is_async: def.is_async,
             parameters: parameters.filter(|p| !matches!(p.name.as_str(), "self" | "cls")).collect(),
             returns: def.returns.as_ref().map(|returns| self.type_text(returns.as_ref())),
@@ -145,20 +153,71 @@ impl<'t> PythonVisitor<'t> {
     }
 
     fn record_binding(&mut self, target: &Expr, value: &Expr) {
-        let value = match value {
-            Expr::Await(awaited) => awaited.value.as_ref(),
-            other => other,
-        };
-        let callee = match value {
-            Expr::Call(call) => dotted_name(&call.func),
-            Expr::BinOp(operation) => {
-                pipe_call(operation).and_then(|(object, method)| dotted_chain(object, vec![method]))
-            }
-            _ => None,
-        };
-        let (Some(name), Some(callee)) = (dotted_name(target), callee) else { return };
+        if let (Some(name), Some(part)) = (target.as_name_expr(), Self::request_part_of_value(value)) {
+            let within = self.functions.last().copied();
+            self.request_aliases.push((within, name.id.to_string(), part));
+        }
+        let (Some(name), Some(callee)) = (dotted_name(target), called_name(value)) else { return };
         let (line, within) = (self.line(target.start()), self.functions.last().copied());
         self.source.bindings.push(CallBinding { name, callee, line, within });
+    }
+
+    /// The part of the request that a name holds.
+    fn request_part(&self, name: &str) -> Option<RequestPart> {
+        let within = self.functions.last().copied();
+        let aliases = self.request_aliases.iter().rev();
+        let mut known = aliases.filter(|(function, ..)| *function == within);
+        known.find(|(_, alias, _)| alias == name).map(|(.., part)| *part).or_else(|| request_part(name))
+    }
+
+    /// The part of the request that an expression is: `await request.json()`, `json.loads(request.body)`.
+    fn request_part_of_value(value: &Expr) -> Option<RequestPart> {
+        let value = match value {
+            Expr::Await(awaited) => awaited.value.as_ref(),
+            Expr::BoolOp(either) => either.values.first()?,
+            other => other,
+        };
+        if let Expr::Call(call) = value
+            && let Some(first) = call.arguments.args.first()
+            && dotted_name(&call.func).is_some_and(|callee| callee.ends_with("loads"))
+        {
+            return Self::request_part_of_value(first);
+        }
+        let name = dotted_name(value)?;
+        // `text = data.strip()` is no longer the request.
+        let name = name.trim_end_matches("()").trim_end_matches(".decode");
+        name.starts_with("request.").then(|| request_part(name))?
+    }
+
+    /// Records a field that is read from a part of the request.
+    fn record_request_field(&mut self, part: RequestPart, field: &str) {
+        self.record_field(field, |function| &mut function.request_fields);
+        match part {
+            RequestPart::Json => {}
+            RequestPart::Form => self.record_field(field, |function| &mut function.form_fields),
+            RequestPart::Query => self.record_field(field, |function| &mut function.query_fields),
+        }
+    }
+
+    fn record_provider_url(&mut self, text: &str, at: TextSize) {
+        if let Some(library) = provider_library(text) {
+            let (line, within) = (self.line(at), self.functions.last().copied());
+            self.source.provider_urls.push(ProviderUrl { library, line, within });
+        }
+    }
+
+    /// Flask's objects of the current request or application.
+    fn record_context_read(&mut self, name: &str, at: TextSize) {
+        if !matches!(name, "current_app" | "session" | "request" | "g") {
+            return;
+        }
+        let is_imported = |import: &SourceImport| {
+            import.local == name && matches!(import.module.as_str(), "flask" | "quart")
+        };
+        if self.source.imports.iter().any(is_imported) {
+            let (name, line, within) = (name.to_owned(), self.line(at), self.functions.last().copied());
+            self.source.context_reads.push(ContextRead { name, line, within });
+        }
     }
 
     /// Records a request or response field of the current function.
@@ -190,11 +249,11 @@ impl<'t> PythonVisitor<'t> {
     }
 }
 
-/// Whether the value assigned to a field is a default: `field(metadata=…)` and `Field(...)` are not.
+/// Whether the value of a field or parameter is a default: `field(metadata=…)`, `Field(...)` and `Form()` are not.
 fn is_default_value(value: &Expr) -> bool {
     let Expr::Call(call) = value else { return !value.is_ellipsis_literal_expr() };
     let callee = dotted_name(&call.func).unwrap_or_default();
-    if !matches!(callee.rsplit('.').next(), Some("field" | "Field")) {
+    if !matches!(callee.rsplit('.').next(), Some("field" | "Field" | "Form" | "Query" | "Body")) {
         return true;
     }
     let names = call.arguments.keywords.iter().filter_map(|keyword| keyword.arg.as_ref());
@@ -207,19 +266,7 @@ fn is_injected(default: &Expr) -> bool {
     let Expr::Call(call) = default else { return false };
     let callee = dotted_name(&call.func).unwrap_or_default();
     let name = callee.rsplit('.').next().unwrap_or_default();
-    matches!(
-        name,
-        "Depends"
-            | "Security"
-            | "Body"
-            | "Query"
-            | "Header"
-            | "Cookie"
-            | "Form"
-            | "File"
-            | "Path"
-            | "Provide"
-    )
+    matches!(name, "Depends" | "Security" | "Header" | "Cookie" | "File" | "Path" | "Provide")
 }
 
 /// Whether a response reports an error.
@@ -243,13 +290,51 @@ fn is_response_option(name: &str) -> bool {
     matches!(name, "status" | "status_code" | "headers" | "content" | "media_type" | "safe" | "mimetype")
 }
 
-/// Common names for a request body.
-fn is_request_body(name: &str) -> bool {
+/// The part of a request that a name usually holds.
+fn request_part(name: &str) -> Option<RequestPart> {
     let name = name.trim_end_matches("()");
-    matches!(
-        name,
-        "data" | "body" | "payload" | "request.json" | "request.form" | "request.data" | "request.get_json"
-    )
+    let name = name.strip_prefix("self.").unwrap_or(name);
+    match name {
+        "data" | "body" | "payload" | "request.json" | "request.data" | "request.get_json"
+        | "request.body" | "request.get_data" => Some(RequestPart::Json),
+        "request.form" | "request.POST" | "request.values" => Some(RequestPart::Form),
+        "request.args" | "request.GET" | "request.query_params" => Some(RequestPart::Query),
+        _ if name.ends_with(".validated_data") => Some(RequestPart::Json),
+        _ => None,
+    }
+}
+
+/// `message: str = Form(...)`.
+fn parameter_part(default: &Expr) -> Option<RequestPart> {
+    let Expr::Call(call) = default else { return None };
+    let callee = dotted_name(&call.func)?;
+    match callee.rsplit('.').next()? {
+        "Form" => Some(RequestPart::Form),
+        "Query" => Some(RequestPart::Query),
+        "Body" => Some(RequestPart::Json),
+        _ => None,
+    }
+}
+
+/// `message: Annotated[str, Form()]`.
+fn annotated_part(annotation: &str) -> Option<RequestPart> {
+    let known = [("Form(", RequestPart::Form), ("Query(", RequestPart::Query), ("Body(", RequestPart::Json)];
+    let found = known.iter().find(|(call, _)| annotation.contains(call));
+    found.filter(|_| annotation.starts_with("Annotated[")).map(|(_, part)| *part)
+}
+
+/// The callee that produces a value; of alternatives, one that is a call: `graph or build_graph()`.
+fn called_name(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Await(awaited) => called_name(&awaited.value),
+        Expr::Call(call) => dotted_name(&call.func),
+        Expr::BinOp(operation) => {
+            pipe_call(operation).and_then(|(object, method)| dotted_chain(object, vec![method]))
+        }
+        Expr::BoolOp(either) => either.values.iter().rev().find_map(called_name),
+        Expr::If(either) => called_name(&either.body).or_else(|| called_name(&either.orelse)),
+        _ => None,
+    }
 }
 
 impl<'a> Visitor<'a> for PythonVisitor<'_> {
@@ -323,20 +408,25 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
             }
             Expr::Call(call) => {
                 let site = self.call_site(call);
-                let reads = site.callee.strip_suffix(".get").filter(|body| is_request_body(body));
-                if let (Some(_), Some(field)) = (reads, site.first_string()) {
+                let reads = site.callee.strip_suffix(".get").and_then(|body| self.request_part(body));
+                if let (Some(part), Some(field)) = (reads, site.first_string()) {
                     let field = field.to_owned();
-                    self.record_field(&field, |function| &mut function.request_fields);
+                    self.record_request_field(part, &field);
+                    self.source.add_optional_field(self.functions.last().copied(), &field);
                 }
                 self.source.calls.push(site);
             }
             Expr::Subscript(subscript) => {
-                if let (Some(body), Expr::StringLiteral(key)) =
-                    (dotted_name(&subscript.value), subscript.slice.as_ref())
-                    && is_request_body(&body)
-                {
-                    self.record_field(key.value.to_str(), |function| &mut function.request_fields);
+                let reads = dotted_name(&subscript.value).and_then(|body| self.request_part(&body));
+                if let (Some(part), Expr::StringLiteral(key)) = (reads, subscript.slice.as_ref()) {
+                    self.record_request_field(part, key.value.to_str());
                 }
+            }
+            Expr::Name(name) => self.record_context_read(name.id.as_str(), name.start()),
+            Expr::StringLiteral(text) => self.record_provider_url(text.value.to_str(), text.start()),
+            Expr::FString(text) => {
+                let written = self.text.get(text.range().to_std_range()).unwrap_or_default();
+                self.record_provider_url(written, text.start());
             }
             _ => {}
         }

@@ -2,13 +2,14 @@
 
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{
-    Argument as ArgumentNode, ArrowFunctionExpression, BindingPattern, CallExpression, Class as ClassNode,
-    Declaration, Decorator, ExportDeclaration, ExportDefaultDeclaration, ExportDefaultDeclarationKind,
-    ExportFromDeclaration, ExportNamedDeclaration, Expression, FormalParameter, FormalParameters,
-    Function as FunctionNode, ImportDeclaration, ImportDeclarationSpecifier, ImportExpression,
-    MethodDefinition, NewExpression, ObjectProperty, ObjectPropertyKind, PropertyDefinition, ReturnStatement,
-    StaticMemberExpression, TSInterfaceDeclaration, TSSignature, TSType, TSTypeAliasDeclaration,
-    TSTypeAnnotation, VariableDeclarator,
+    Argument as ArgumentNode, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget,
+    BindingPattern, CallExpression, Class as ClassNode, Declaration, Decorator, ExportDeclaration,
+    ExportDefaultDeclaration, ExportDefaultDeclarationKind, ExportFromDeclaration, ExportNamedDeclaration,
+    Expression, FormalParameter, FormalParameters, Function as FunctionNode, ImportDeclaration,
+    ImportDeclarationSpecifier, ImportExpression, LogicalExpression, MethodDefinition, NewExpression,
+    ObjectProperty, ObjectPropertyKind, PropertyDefinition, ReturnStatement, StaticMemberExpression,
+    StringLiteral, TSInterfaceDeclaration, TSSignature, TSType, TSTypeAliasDeclaration, TSTypeAnnotation,
+    TemplateLiteral, VariableDeclarator,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_parser::Parser;
@@ -16,8 +17,8 @@ use oxc_span::{GetSpan, SourceType, Span};
 use oxc_syntax::scope::ScopeFlags;
 
 use super::{
-    CallArgument, CallBinding, CallSite, ParsedSource, SourceClass, SourceFunction, SourceImport,
-    SourceLineIndex, SourceParameter, SourceParseError,
+    CallArgument, CallBinding, CallSite, ParsedSource, ProviderUrl, RequestPart, SourceClass, SourceFunction,
+    SourceImport, SourceLineIndex, SourceParameter, SourceParseError, provider_library,
 };
 
 pub(crate) fn source_type(path: &str) -> SourceType {
@@ -63,6 +64,8 @@ struct ScriptVisitor<'t> {
     /// The name for the next anonymous function.
     name: Option<(String, Span)>,
     decorators: Vec<CallSite>,
+    /// Names that hold a part of the request: `const body = await req.json()`.
+    request_aliases: Vec<(Option<usize>, String, RequestPart)>,
 }
 
 impl<'t> ScriptVisitor<'t> {
@@ -75,6 +78,7 @@ impl<'t> ScriptVisitor<'t> {
             classes: Vec::new(),
             name: None,
             decorators: Vec::new(),
+            request_aliases: Vec::new(),
         }
     }
 
@@ -109,6 +113,7 @@ impl<'t> ScriptVisitor<'t> {
             owner: if self.functions.is_empty() { self.classes.last().cloned() } else { None },
             outer: self.functions.last().copied(),
             line: self.line(span),
+            end_line: self.lines.line_at(at.end as usize),
             returns: self.annotation(returns),
             decorators: std::mem::take(&mut self.decorators),
             name,
@@ -127,8 +132,13 @@ impl<'t> ScriptVisitor<'t> {
             .flat_map(|parameter| self.decorator_calls(&parameter.decorators))
             .collect::<Vec<_>>()
         {
-            if let ("Body" | "Query", Some(field)) = (decorator.callee.as_str(), decorator.first_string()) {
-                self.record_field(field, |function| &mut function.request_fields);
+            let part = match decorator.callee.as_str() {
+                "Body" => RequestPart::Json,
+                "Query" => RequestPart::Query,
+                _ => continue,
+            };
+            if let Some(field) = decorator.first_string() {
+                self.record_request_field(part, field);
             }
         }
     }
@@ -214,6 +224,38 @@ impl<'t> ScriptVisitor<'t> {
 
     fn record_field(&mut self, field: &str, choose: fn(&mut SourceFunction) -> &mut Vec<String>) {
         self.source.add_field(self.functions.last().copied(), field, choose);
+    }
+
+    /// Records a field that is read from a part of the request.
+    fn record_request_field(&mut self, part: RequestPart, field: &str) {
+        self.record_field(field, |function| &mut function.request_fields);
+        match part {
+            RequestPart::Json => {}
+            RequestPart::Form => self.record_field(field, |function| &mut function.form_fields),
+            RequestPart::Query => self.record_field(field, |function| &mut function.query_fields),
+        }
+    }
+
+    /// The part of the request that an expression is.
+    fn request_part(&self, expression: &Expression<'_>) -> Option<RequestPart> {
+        let expression = match expression.get_inner_expression() {
+            Expression::LogicalExpression(either) => either.left.get_inner_expression(),
+            other => other,
+        };
+        let name = dotted_name(expression)?;
+        let functions = self.functions.iter().rev().map(|at| Some(*at)).chain([None]);
+        let alias = functions.into_iter().find_map(|within| {
+            let mut own = self.request_aliases.iter().rev().filter(|(function, ..)| *function == within);
+            own.find(|(_, alias, _)| *alias == name).map(|(.., part)| *part)
+        });
+        alias.or_else(|| request_part(&name))
+    }
+
+    fn record_provider_url(&mut self, text: &str, span: Span) {
+        if let Some(library) = provider_library(text) {
+            let (line, within) = (self.line(span), self.functions.last().copied());
+            self.source.provider_urls.push(ProviderUrl { library, line, within });
+        }
     }
 
     fn record_interface(&mut self, name: &str, span: Span, members: &[TSSignature<'_>]) {
@@ -312,7 +354,7 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
     }
 
     fn visit_object_property(&mut self, node: &ObjectProperty<'a>) {
-        if matches!(node.value, Expression::ArrowFunctionExpression(_) | Expression::FunctionExpression(_)) {
+        if is_function(&node.value) {
             self.name = node.key.static_name().map(|name| (name.into_owned(), node.key.span()));
         }
         walk::walk_object_property(self, node);
@@ -327,24 +369,76 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             let (line, within) = (self.line(node.span), self.functions.last().copied());
             self.source.bindings.push(CallBinding { name, callee, line, within });
         }
-        if let BindingPattern::ObjectPattern(object) = &node.id
-            && dotted_name(init).is_some_and(|body| is_request_body(&body))
-        {
-            for property in &object.properties {
-                if let Some(field) = property.key.static_name() {
-                    self.record_field(&field, |function| &mut function.request_fields);
+        if let Some(part) = self.request_part(init) {
+            match &node.id {
+                BindingPattern::ObjectPattern(object) => {
+                    for property in &object.properties {
+                        let Some(field) = property.key.static_name() else { continue };
+                        self.record_request_field(part, &field);
+                        if matches!(property.value, BindingPattern::AssignmentPattern(_)) {
+                            self.source.add_optional_field(self.functions.last().copied(), &field);
+                        }
+                    }
+                }
+                other => {
+                    let within = self.functions.last().copied();
+                    self.request_aliases.extend(bound_name(other).map(|name| (within, name, part)));
                 }
             }
         }
-        if matches!(
-            init,
-            Expression::ArrowFunctionExpression(_)
-                | Expression::FunctionExpression(_)
-                | Expression::ClassExpression(_)
-        ) {
+        let is_wrapped = self.functions.is_empty() && wraps_function(init);
+        if is_function(init) || is_wrapped || matches!(init, Expression::ClassExpression(_)) {
             self.name = bound_name(&node.id).map(|name| (name, node.id.span()));
         }
         walk::walk_variable_declarator(self, node);
+    }
+
+    /// `exports.chat = async (req, res) => {…}`, `this.client = new OpenAI()`.
+    fn visit_assignment_expression(&mut self, node: &AssignmentExpression<'a>) {
+        let target = match &node.left {
+            AssignmentTarget::StaticMemberExpression(member) => {
+                dotted_name(&member.object).map(|object| (object, member.property.name.to_string()))
+            }
+            AssignmentTarget::AssignmentTargetIdentifier(name) => {
+                Some((String::new(), name.name.to_string()))
+            }
+            _ => None,
+        };
+        if let Some((object, name)) = target {
+            if matches!(object.as_str(), "exports" | "module.exports") {
+                self.source.exports.push(name.clone());
+            }
+            if is_function(&node.right) || self.functions.is_empty() && wraps_function(&node.right) {
+                self.name = Some((name, node.left.span()));
+            } else if let Some(callee) = called_name(&node.right) {
+                let within = self.functions.last().copied().filter(|_| object != "this");
+                let name = if object.is_empty() { name } else { format!("{object}.{name}") };
+                let line = self.line(node.span);
+                self.source.bindings.push(CallBinding { name, callee, line, within });
+            }
+        }
+        walk::walk_assignment_expression(self, node);
+    }
+
+    /// `req.body.stream ?? false`: the field may be absent.
+    fn visit_logical_expression(&mut self, node: &LogicalExpression<'a>) {
+        if let Expression::StaticMemberExpression(member) = node.left.get_inner_expression()
+            && self.request_part(&member.object).is_some()
+        {
+            let field = member.property.name.to_string();
+            self.source.add_optional_field(self.functions.last().copied(), &field);
+        }
+        walk::walk_logical_expression(self, node);
+    }
+
+    fn visit_string_literal(&mut self, node: &StringLiteral<'a>) {
+        self.record_provider_url(&node.value, node.span);
+    }
+
+    fn visit_template_literal(&mut self, node: &TemplateLiteral<'a>) {
+        let written = self.text.get(node.span.start as usize..node.span.end as usize).unwrap_or_default();
+        self.record_provider_url(written, node.span);
+        walk::walk_template_literal(self, node);
     }
 
     fn visit_call_expression(&mut self, node: &CallExpression<'a>) {
@@ -354,6 +448,15 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             if !self.source.imports.iter().any(|import| import.module == module) {
                 self.record_import(&module, None, "", node.span);
             }
+        }
+        // `form.get("message")`, `searchParams.get("q")`.
+        if let (Some(field), Expression::StaticMemberExpression(member)) =
+            (site.first_string(), node.callee.get_inner_expression())
+            && member.property.name == "get"
+            && let Some(part) = self.request_part(&member.object)
+        {
+            let field = field.to_owned();
+            self.record_request_field(part, &field);
         }
         if sends_response(&site.callee) && !self.is_error_response(node.span) {
             for (name, _) in &site.keyword_arguments {
@@ -377,8 +480,12 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
     }
 
     fn visit_static_member_expression(&mut self, node: &StaticMemberExpression<'a>) {
-        if dotted_name(&node.object).is_some_and(|body| is_request_body(&body)) {
-            self.record_field(&node.property.name, |function| &mut function.request_fields);
+        let is_method =
+            matches!(node.property.name.as_str(), "get" | "has" | "getAll" | "entries" | "toString");
+        if let Some(part) =
+            self.request_part(&node.object).filter(|part| *part == RequestPart::Json || !is_method)
+        {
+            self.record_request_field(part, &node.property.name);
         }
         walk::walk_static_member_expression(self, node);
     }
@@ -464,12 +571,39 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
     }
 }
 
-/// Common forms of a request body: `req.body`, `await request.json()`, `ctx.request.body`.
-fn is_request_body(name: &str) -> bool {
-    let request = |name: &str| {
+/// Common forms of the parts of a request: `req.body`, `await request.json()`, `req.query`, `await request.formData()`.
+fn request_part(name: &str) -> Option<RequestPart> {
+    let is_request = |name: &str| {
         matches!(name, "req" | "request" | "ctx.request" | "c.req" | "ctx.req" | "event.request" | "this.req")
     };
-    name.strip_suffix(".body").is_some_and(request) || name.strip_suffix(".json()").is_some_and(request)
+    let ends = |endings: &[&str]| endings.iter().any(|end| name.strip_suffix(end).is_some_and(is_request));
+    if ends(&[".body", ".json()", ".valid()"]) {
+        Some(RequestPart::Json)
+    } else if ends(&[".formData()", ".parseBody()"]) {
+        Some(RequestPart::Form)
+    } else if ends(&[".query"])
+        || matches!(name, "ctx.query" | "searchParams")
+        || name.ends_with(".searchParams")
+    {
+        Some(RequestPart::Query)
+    } else {
+        None
+    }
+}
+
+fn is_function(value: &Expression<'_>) -> bool {
+    let value = value.get_inner_expression();
+    matches!(value, Expression::ArrowFunctionExpression(_) | Expression::FunctionExpression(_))
+}
+
+/// Whether a call wraps a function: `asyncHandler(async (req, res) => {…})`.
+fn wraps_function(value: &Expression<'_>) -> bool {
+    match value.get_inner_expression() {
+        Expression::CallExpression(call) => call.arguments.iter().any(|argument| {
+            matches!(argument, ArgumentNode::ArrowFunctionExpression(_) | ArgumentNode::FunctionExpression(_))
+        }),
+        _ => false,
+    }
 }
 
 /// Calls that send their argument as the response.

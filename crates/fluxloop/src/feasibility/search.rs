@@ -4,7 +4,8 @@ use codebase::{Agent, Ecosystem, Framework, MIN_CANDIDATE_CONFIDENCE, Profile, R
 use tree::{Tree, WorkBudget};
 
 use super::{AgentCandidate, FeasibleIntegration, UnresolvedField, route_label};
-use crate::endpoint::route_rank;
+use crate::blocker::join_blockers;
+use crate::candidate::rank_name;
 use crate::integrate::{
     Integration, IntegrationOptions, IntegrationOutcome, UnknownPackage, Variant, integrate,
 };
@@ -100,7 +101,7 @@ impl IntegrationSearch<'_> {
         let speaks = |route: &&Route| is_python_file(&route.file) == (recipe.ecosystem == Ecosystem::Python);
         let own = |route: &&Route| owning_package(self.profile, &route.file) == folder;
         let mut routes: Vec<&Route> = self.profile.routes.iter().filter(speaks).filter(own).collect();
-        routes.sort_by_key(|route| route_rank(route));
+        routes.sort_by_key(|route| -rank_name(&route.path));
         routes
     }
 
@@ -121,7 +122,7 @@ impl IntegrationSearch<'_> {
         let integration =
             integrate(self.tree, self.profile, recipe, &options).map_err(|unknown| unknown.to_string())?;
         match integration.outcome {
-            IntegrationOutcome::Refused(reason) => Err(reason),
+            IntegrationOutcome::Refused(blockers) => Err(join_blockers(&blockers)),
             IntegrationOutcome::Planned(_) => Ok(integration),
         }
     }
@@ -265,6 +266,6 @@ impl IntegrationSearch<'_> {
     }
 }
 
-fn package_argument(folder: &str) -> &str {
+pub(super) fn package_argument(folder: &str) -> &str {
     if folder.is_empty() { "." } else { folder }
 }

@@ -16,7 +16,7 @@ async function ask(message) {
 function request(message) {
 @REQUEST@
 }
-
+@HELPERS@
 // The text of an answer: a field of a JSON object, the pieces of a stream, or all of it.
 function reply(text) {
   let answer;
@@ -32,26 +32,43 @@ function reply(text) {
   return plain(found);
 }
 
-// The text in a reply: itself, a message's content, or all of it as JSON.
+// The text a person would read in a reply: all of it, a part of it, or else JSON.
 function plain(found) {
-  const message = found?.choices?.[0]?.message ?? found;
-  const text = [message, message?.content, message?.text].find((one) => typeof one === "string");
-  return text ?? JSON.stringify(message);
+  if (typeof found === "string") return found;
+  if (Array.isArray(found)) {
+    if (found.length > 0 && found.every((part) => typeof part?.text === "string")) {
+      return found.map((part) => part.text).join("");
+    }
+    const last = found.at(-1);
+    return last?.content || last?.message || last?.delta ? plain(last) : JSON.stringify(found);
+  }
+  const name = answers.find((name) => found?.[name] && ["string", "object"].includes(typeof found[name]));
+  return name ? plain(found[name]) : JSON.stringify(found);
 }
 
-// Pieces of text in a stream of events: `data: {"type": "text-delta", "delta": "…"}`, or `0:"…"`.
+const answers = [
+  "answer", "reply", "response", "output", "output_text", "completion", "generated_text", "choices", "delta", "content",
+  "text", "message", "messages", "result", "data",
+];
+
+// Pieces of text in a stream: `data: {"delta": "…"}`, `data: …`, `0:"…"`, or a JSON object on each line.
 function joined(text) {
   const pieces = [];
   for (const line of text.split("\n")) {
-    const [, kind, rest] = line.match(/^(data|0):\s*(.*)$/) ?? [];
-    if (!kind) continue;
+    const [, kind, rest] = line.match(/^(data|0): ?(.*?)\r?$/) ?? (line.startsWith("{") ? [line, "json", line] : []);
+    if (!kind || rest === "" || rest === "[DONE]") continue;
+    let event = rest;
     try {
-      const event = JSON.parse(rest);
-      const piece = kind === "0" ? event : (event.delta ?? event.text);
-      if (typeof piece === "string") pieces.push(piece);
+      event = JSON.parse(rest);
     } catch {
-      // Not every event is JSON: `data: [DONE]`.
+      if (kind !== "data") continue;
     }
+    if (typeof event === "string") {
+      pieces.push(event);
+      continue;
+    }
+    const name = ["delta", "token", "chunk", ...answers].find((name) => event?.[name]);
+    if (name) pieces.push(plain(event[name]));
   }
   return pieces.join("");
 }

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[@UP@]@FOLDER@))
 
 
 @RUN@
-
+@HELPERS@
 
 def _reply(status: int, text: str) -> str:
     if status >= 400:

@@ -29,7 +29,7 @@ def run(message: str) -> str:
 
 def _request(message: str) -> urllib.request.Request:
 @REQUEST@
-
+@HELPERS@
 
 def _reply(text: str) -> str:
     """The text of an answer: a field of a JSON object, the pieces of a stream, or all of it."""

@@ -11,13 +11,4 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[@UP@]@FOLDER@))
 
 
 @RUN@
-
-
-def _text(result) -> str:
-    if isinstance(result, str):
-        return result
-    if hasattr(result, "model_dump"):
-        result = result.model_dump()
-    if isinstance(result, (dict, list)):
-        return json.dumps(result, ensure_ascii=False, default=str)
-    return str(result)
+@TEXT@

@@ -3,7 +3,11 @@
 use std::io;
 use std::time::Duration;
 
-use codebase::plan::{self, CheckResult, PlanValidation, judge_check, validate_plan};
+use codebase::NameRedactor;
+use codebase::plan::{
+    self, CheckResult, EditPlan, Eol, FileChange, Indent, OriginalFile, PlanValidation, judge_check,
+    validate_plan,
+};
 use flow::{Conversation, Flow, Halt, confirm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -220,6 +224,9 @@ pub(super) fn validate_and_apply(
         if dry_run { Vec::new() } else { plan::recover(tree, author).map_err(PlanRequestError::from)? };
     let verdict = validate_plan(tree, plan, &validation_rules(allow, budget))
         .map_err(RequestError::thread_spawn_failed)?;
+    if !verdict.is_valid() {
+        return Err(invalid_plan_error(tree, plan, &verdict, author)?.into());
+    }
     let mut reply = apply_validated(call, tree, &verdict, dry_run, author)?;
     reply
         .warnings
@@ -244,9 +251,8 @@ fn apply_validated(
     dry_run: bool,
     author: &PlanAuthor,
 ) -> Result<Reply, RequestError> {
-    let Some(whole) = validation.plan.as_ref().filter(|_| validation.is_valid()) else {
-        return Err(PlanRequestError::invalid(validation).into());
-    };
+    // A valid plan is always there.
+    let Some(whole) = &validation.plan else { return Err(PlanRequestError::invalid(validation).into()) };
     let files = &validation.resolution.files;
     let done = validation.already_applied || files.is_empty();
     let (outcome, written, can_undo) = if done {
@@ -274,6 +280,66 @@ fn apply_validated(
         checks_not_run: None,
         undo: can_undo.then(|| undo_hint(&whole.id)),
     })
+}
+
+/// Why a plan is not valid here. If one cause explains most of the findings, it is named first, or alone.
+fn invalid_plan_error(
+    tree: &Tree,
+    plan: &Value,
+    validation: &PlanValidation,
+    author: &PlanAuthor,
+) -> Result<PlanRequestError, RequestError> {
+    let mut error = PlanRequestError::invalid(validation);
+    // Only a plan that a server completed says how its files were.
+    if let (PlanRequestError::Invalid { issues }, Ok(whole)) = (&mut error, EditPlan::deserialize(plan)) {
+        let is_modified = validation.findings.iter().any(|finding| finding.code == "changed_plan");
+        let is_applied = !is_modified
+            && plan::can_undo(tree, &whole.id, &author.actor()).map_err(PlanRequestError::from)?;
+        if let Some(cause) = is_applied.then(|| edited_since_applied(tree, &whole)).flatten() {
+            issues.insert(0, cause);
+        } else if let Some(cause) = wrong_folder(tree, &whole) {
+            *issues = vec![cause];
+        }
+    }
+    Ok(error)
+}
+
+/// Names the first file of an applied plan that has been edited since, if there is one.
+fn edited_since_applied(tree: &Tree, applied: &EditPlan) -> Option<String> {
+    let edited: Vec<&FileChange> =
+        applied.files.iter().filter(|file| !has_planned_content(tree, applied, file)).collect();
+    let (first, more) = edited.split_first()?;
+    let path = NameRedactor::default().file(&first.path);
+    let files = match more.len() {
+        0 => format!("{path} has"),
+        more => format!("{path} and {more} more of its files have"),
+    };
+    Some(format!(
+        "this plan is already applied, and {files} been edited since; undo it first: {}",
+        undo_hint(&applied.id)
+    ))
+}
+
+/// Whether a file has the content that an applied plan gave it.
+fn has_planned_content(tree: &Tree, applied: &EditPlan, file: &FileChange) -> bool {
+    let FileChange { sha256, size, .. } = file.clone();
+    // To a plan that comes after this one, that content is the one before.
+    let before = OriginalFile { sha256, size, eol: Eol::Lf, bom: false, indent: Indent::Spaces(4) };
+    let next = FileChange { before: Some(before), ..file.clone() };
+    plan::is_undone(tree, &EditPlan { files: vec![next], ..applied.clone() })
+}
+
+/// Says that this is not the folder of a plan, if none of the files is here that the plan edits.
+fn wrong_folder(tree: &Tree, plan: &EditPlan) -> Option<String> {
+    let edited: Vec<&FileChange> = plan.files.iter().filter(|file| file.before.is_some()).collect();
+    let is_missing = |file: &&FileChange| tree.metadata(&file.path).is_ok_and(|found| found.is_none());
+    let (first, more) = edited.split_first().filter(|_| edited.iter().all(is_missing))?;
+    let path = NameRedactor::default().file(&first.path);
+    let more = if more.is_empty() { "" } else { ", nor is any other file that the plan edits" };
+    Some(format!(
+        "{path} is not in this folder{more}: it does not look like the folder that the plan was made for; pass \
+         --root DIR (the argument `root`)"
+    ))
 }
 
 /// How to undo a plan.

@@ -95,7 +95,7 @@ impl Tool for GenerateIntegrationSteps {
                 ..IntegrationOptions::default()
             };
             let repository = AnalyzedRepository::open(&access, &root, profile_entry_points(profile), budget)?;
-            let integration = repository.integrate(recipe, &options)?;
+            let integration = repository.integrate(recipe, &options, budget)?;
             Ok(Reply::from_situation(&GuideInput::from_integration(&integration)))
         })
         .await

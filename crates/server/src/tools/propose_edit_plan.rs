@@ -1,8 +1,8 @@
 //! `propose_edit_plan`: the exact edits that integrate FluxLoop, with their diff.
 
-use codebase::NameRedactor;
 use codebase::plan::{Edit, EditPlan, FileChange, Rollback};
-use fluxloop::IntegrationOptions;
+use codebase::{NameKind, NameRedactor};
+use fluxloop::{Blocker, Candidate, Integration, IntegrationOptions};
 use jiff::Timestamp;
 use protocol::mcp::{PromptArgument, PromptDescriptor};
 use schemars::JsonSchema;
@@ -88,6 +88,12 @@ pub(crate) struct Reply {
     notes: Vec<String>,
     warnings: Vec<String>,
     prerequisites: Vec<String>,
+    /// What FluxLoop could run, the chosen one first. To choose another, pass its `agent`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    candidates: Vec<OpaqueObject<CandidateView>>,
+    /// Why there are no edits: each with the argument that lifts it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    blockers: Vec<OpaqueObject<BlockerView>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace_edit: Option<OpaqueObject<Value>>,
     /// Until then, other tools accept its id as `plan_id`.
@@ -100,6 +106,65 @@ pub(crate) struct Reply {
     /// Strings from the repository that the sentences refer to by location.
     #[serde(rename = "repository_text", skip_serializing_if = "Vec::is_empty")]
     repository_text: Vec<RepositoryTextView>,
+}
+
+/// A function, object or route that FluxLoop could run.
+#[derive(Serialize, Clone)]
+struct CandidateView {
+    /// The value of the argument that chooses it.
+    agent: String,
+    kind: &'static str,
+    path: String,
+    #[serde(skip_serializing_if = "is_zero")]
+    line: u32,
+    why: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    against: Vec<String>,
+}
+
+#[derive(Serialize, Clone)]
+struct BlockerView {
+    missing: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    /// The argument that lifts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    argument: Option<&'static str>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(line: &u32) -> bool {
+    *line == 0
+}
+
+const MAX_CANDIDATES: usize = 10;
+
+impl CandidateView {
+    fn from_candidate(candidate: &Candidate, redactor: &NameRedactor) -> Self {
+        Self {
+            agent: redactor
+                .name(NameKind::Target, &candidate.agent, &candidate.path, candidate.line)
+                .into_owned(),
+            kind: candidate.kind.name(),
+            path: redactor.file(&candidate.path).into_owned(),
+            line: candidate.line,
+            why: candidate.why.clone(),
+            against: candidate.against.clone(),
+        }
+    }
+}
+
+impl BlockerView {
+    fn from_blocker(blocker: &Blocker) -> Self {
+        Self {
+            missing: blocker.what.clone(),
+            path: blocker.location.as_ref().map(|(path, _)| path.clone()),
+            line: blocker.location.as_ref().map(|(_, line)| *line).filter(|line| *line > 0),
+            argument: blocker.argument,
+        }
+    }
 }
 
 pub(crate) struct ProposeEditPlan;
@@ -122,15 +187,14 @@ impl Tool for ProposeEditPlan {
             let profile = args.repository_profile.as_ref();
             let root = args.root.clone().or_else(|| profile_root(profile)).unwrap_or_else(|| ".".to_owned());
             let repository = AnalyzedRepository::open(&access, &root, profile_entry_points(profile), budget)?;
-            let integration = repository.integrate(recipe, &args.options())?;
-            let texts = integration.redactor.clone();
+            let integration = repository.integrate(recipe, &args.options(), budget)?;
             let plan = build_plan(&repository.tree, &integration, budget)?;
             let edit = args.workspace_edit.then(|| {
                 let path = repository.tree.path().to_string_lossy();
                 let root = format!("file://{}", codebase::plan::uri_path(&path));
                 OpaqueObject(visible_workspace_edit(&reader, &plan, &root))
             });
-            Ok((ProposedPlan::new(plan, texts, &repository.tree), edit))
+            Ok((ProposedPlan::new(plan, &integration, &repository.tree), edit))
         });
         let (proposed, edit) = proposed.await?;
         let kept_until = proposed.store(&plans).await;
@@ -143,11 +207,21 @@ pub(super) struct ProposedPlan {
     pub(super) plan: EditPlan,
     root: String,
     redactor: NameRedactor,
+    candidates: Vec<CandidateView>,
+    blockers: Vec<BlockerView>,
 }
 
 impl ProposedPlan {
-    pub(super) fn new(plan: EditPlan, redactor: NameRedactor, tree: &Tree) -> Self {
-        Self { plan, root: tree.path().display().to_string(), redactor }
+    pub(super) fn new(plan: EditPlan, integration: &Integration, tree: &Tree) -> Self {
+        let redactor = integration.redactor.clone();
+        let candidates = integration.candidates.iter().take(MAX_CANDIDATES);
+        Self {
+            plan,
+            root: tree.path().display().to_string(),
+            candidates: candidates.map(|one| CandidateView::from_candidate(one, &redactor)).collect(),
+            blockers: integration.blockers().iter().map(BlockerView::from_blocker).collect(),
+            redactor,
+        }
     }
 
     /// Stores it under its id.
@@ -179,6 +253,8 @@ impl ProposedPlan {
             notes: plan.notes,
             warnings: plan.warnings,
             prerequisites: plan.prerequisites,
+            candidates: self.candidates.iter().cloned().map(OpaqueObject).collect(),
+            blockers: self.blockers.iter().cloned().map(OpaqueObject).collect(),
             workspace_edit: None,
             kept_until: kept_until.map(|time| time.to_string()),
             withheld: shown.withheld,

@@ -150,7 +150,8 @@ impl WorkflowStages {
         let [integration_steps, edit_plan, validation] = if let Some(recipe) = named.or_else(likely) {
             run_integration_stages(call, repository, recipe, options, budget, &mut proposed)?
         } else {
-            let why = "found no framework with a recipe, and no agent; pass one as `framework`";
+            let why = "no supported framework and no function that calls a language model was found; pass the function to run as `agent` \
+                       (\"path/to/file.py:function\"), or another `framework`";
             [why, "there are no steps to plan", "there is no plan to validate"].map(skipped_stage)
         };
         Ok(Self { detection, integration_steps, edit_plan, validation, proposed })
@@ -178,11 +179,10 @@ fn run_integration_stages(
     budget: &WorkBudget,
     proposed: &mut Option<ProposedPlan>,
 ) -> Result<[Value; 3], RequestError> {
-    let integration = repository.integrate(recipe, options)?;
+    let integration = repository.integrate(recipe, options, budget)?;
     let steps = to_value(&steps::Reply::from_situation(&GuideInput::from_integration(&integration)))?;
-    let texts = integration.redactor.clone();
     let plan = build_plan(&repository.tree, &integration, budget)?;
-    let proposed = proposed.insert(ProposedPlan::new(plan, texts, &repository.tree));
+    let proposed = proposed.insert(ProposedPlan::new(plan, &integration, &repository.tree));
     let shown = to_value(&proposed.to_reply(call, None))?;
     if proposed.plan.edits.is_empty() {
         return Ok([steps, shown, skipped_stage("the plan has no edits; its `warnings` say why")]);

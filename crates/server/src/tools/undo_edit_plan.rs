@@ -1,7 +1,7 @@
 //! `undo_edit_plan`: undoes exactly what a plan wrote.
 
 use codebase::plan::{self, EditPlan, UndoResult, UndoablePlan};
-use flow::{Conversation, Flow, Halt, choice};
+use flow::{Conversation, Flow, Halt, choice, confirm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -37,6 +37,7 @@ pub(crate) struct Args {
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Reply {
     outcome: UndoOutcome,
+    /// The plan that was undone, or that the user was asked about.
     plan_id: String,
     /// The restored files.
     files: Vec<String>,
@@ -48,6 +49,8 @@ enum UndoOutcome {
     Undone,
     /// Every file was already restored.
     AlreadyUndone,
+    /// The user keeps everything.
+    Declined,
 }
 
 pub(crate) struct UndoEditPlan {
@@ -74,28 +77,49 @@ impl Conversation for UndoEditPlan {
 
     async fn run(&self, f: &mut Flow<'_>, mut args: Args) -> Result<Reply, Halt> {
         if args.plan.is_none() && args.plan_id.is_none() {
-            let (applied, unreadable) = self.undoable(&args.root).await?;
-            args.plan_id = Some(ask_plan(f, &applied, &unreadable).await?);
+            // Derived: a yes is for the plan that was shown, not for one that was applied in the meantime.
+            let (applied, unreadable) =
+                f.derive("applied", async || Ok(self.undoable(&args.root).await?)).await?;
+            let Some(chosen) = ask_plan(f, &applied, &unreadable).await? else {
+                return Ok(Reply::declined(&applied));
+            };
+            args.plan_id = Some(chosen);
         }
         f.step("undo", async |_| Ok(self.undo(&args).await?)).await
     }
 }
 
-/// Names the plan that would be undone, and asks. If the client cannot ask, the call must name the plan.
+/// Option that undoes nothing. No plan has this id.
+const KEEP_ALL: &str = "none";
+
+/// Names the plan that would be undone, and asks; `None` if the user keeps everything. If the client cannot
+/// ask, the call must name the plan.
 async fn ask_plan(
     f: &mut Flow<'_>,
     applied: &[(String, String)],
     unreadable: &[String],
-) -> Result<String, Halt> {
+) -> Result<Option<String>, Halt> {
     let Some((last, about)) = applied.first() else {
         let mut why = "no plan is applied here; there is nothing to undo".to_owned();
         why.extend(unreadable.iter().map(|sentence| format!("\n{sentence}")));
         return Err(RequestError::from(PlanRequestError::from(plan::ApplyError::Unknown(why))).into());
     };
-    let options = applied.iter().map(|(id, about)| (id.clone(), format!("{id}: {about}")));
-    let message = format!("The last applied plan is {last}: {about}\nUndo it?");
-    // No default: a question that is declined, or that the client cannot ask, undoes nothing.
-    f.form(&message, ("plan_id", choice("Which plan should be undone?", options))).await
+    let message = |question: &str| format!("The last applied plan is {last}: {about}\n{question}");
+    // No defaults: a question that is declined, or that the client cannot ask, undoes nothing.
+    if applied.len() == 1 && f.can_ask() {
+        let question = "Undo this plan?";
+        // Named like the argument: a client that fails to ask is told to pass that.
+        let agreed = f.form(&message(question), ("plan_id", confirm(question))).await?;
+        return Ok(agreed.then(|| last.clone()));
+    }
+    let question = "Which plan should be undone?";
+    let mut options: Vec<(String, String)> =
+        applied.iter().map(|(id, about)| (id.clone(), format!("{id}: {about}"))).collect();
+    if f.can_ask() {
+        options.push((KEEP_ALL.to_owned(), "None: keep everything".to_owned()));
+    }
+    let chosen = f.form(&message(question), ("plan_id", choice(question, options))).await?;
+    Ok(Some(chosen).filter(|chosen| chosen != KEEP_ALL))
 }
 
 impl UndoEditPlan {
@@ -149,8 +173,7 @@ fn undo_by_id(
 ) -> Result<Reply, RequestError> {
     match (plan::undo(tree, id, &author.actor()), kept) {
         (Err(plan::ApplyError::Unknown(_)), Some(kept)) if plan::is_undone(tree, &kept.plan) => {
-            let files = kept.plan.files.iter().map(|file| file.path.clone()).collect();
-            Ok(Reply { outcome: UndoOutcome::AlreadyUndone, plan_id: id.to_owned(), files })
+            Ok(Reply::already_undone(&kept.plan))
         }
         (undone, _) => Ok(Reply::new(undone.map_err(PlanRequestError::from)?)),
     }
@@ -175,14 +198,29 @@ fn undo_sent_plan(
             )
         })?,
     };
-    let undone = plan::undo_by_plan(tree, &exact, allow, &author.actor());
-    Ok(Reply::new(undone.map_err(PlanRequestError::from)?))
+    match plan::undo_by_plan(tree, &exact, allow, &author.actor()) {
+        // As by its id.
+        Err(plan::ApplyError::Unknown(_)) if !exact.files.is_empty() && plan::is_undone(tree, &exact) => {
+            Ok(Reply::already_undone(&exact))
+        }
+        undone => Ok(Reply::new(undone.map_err(PlanRequestError::from)?)),
+    }
 }
 
 impl Reply {
     fn new(undone: UndoResult) -> Self {
         let UndoResult { plan, files } = undone;
         Self { outcome: UndoOutcome::Undone, plan_id: plan, files }
+    }
+
+    fn already_undone(plan: &EditPlan) -> Self {
+        let files = plan.files.iter().map(|file| file.path.clone()).collect();
+        Self { outcome: UndoOutcome::AlreadyUndone, plan_id: plan.id.clone(), files }
+    }
+
+    fn declined(applied: &[(String, String)]) -> Self {
+        let plan_id = applied.first().map(|(id, _)| id.clone()).unwrap_or_default();
+        Self { outcome: UndoOutcome::Declined, plan_id, files: Vec::new() }
     }
 }
 

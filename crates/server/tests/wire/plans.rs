@@ -82,7 +82,7 @@ async fn stored_plan_is_visible_only_to_its_owner() {
         assert_eq!(verdict["valid"], true, "{arguments}: {verdict}");
     }
     for (arguments, problem) in [
-        (json!({}), "plan is required"),
+        (json!({}), "pass `plan_id` or `plan`"),
         (json!({ "plan_id": id, "plan": plan }), "not both"),
         (json!({ "plan_id": "0".repeat(32) }), "is stored for you"),
     ] {
@@ -283,14 +283,79 @@ async fn undo_asks_for_the_plan_to_undo() {
     let (questions, _) =
         call_with_answers(&mut client, "undo_edit_plan", json!({}), &[json!({ "action": "decline" })]).await;
     assert!(questions[0]["message"].as_str().unwrap().contains(id.as_str().unwrap()), "{questions:?}");
+    // So it does if the answer is no. There is no default.
+    let no = accept(json!({ "plan_id": false }));
+    let (questions, kept) = call_with_answers(&mut client, "undo_edit_plan", json!({}), &[no]).await;
+    let field = &questions[0]["requestedSchema"]["properties"]["plan_id"];
+    assert_eq!(*field, json!({ "type": "boolean", "title": "Undo this plan?" }));
+    assert_eq!(kept, json!({ "outcome": "declined", "plan_id": id, "files": [] }));
     assert!(is_applied());
-    let yes = accept(json!({ "plan_id": id }));
+    let yes = accept(json!({ "plan_id": true }));
     let (_, undone) = call_with_answers(&mut client, "undo_edit_plan", json!({}), &[yes]).await;
     assert_eq!(undone["outcome"], "undone", "{undone}");
     assert!(!is_applied());
     // Twice is once: the hint says so.
-    let again = tool_reply(client.call("undo_edit_plan", json!({ "plan_id": id })).await);
-    assert_eq!((&again["outcome"], &again["files"]), (&json!("already_undone"), &undone["files"]));
+    for arguments in [json!({ "plan_id": id }), json!({ "plan": plan })] {
+        let again = tool_reply(client.call("undo_edit_plan", arguments.clone()).await);
+        assert_eq!(
+            (&again["outcome"], &again["files"]),
+            (&json!("already_undone"), &undone["files"]),
+            "{arguments}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_of_several_plans_is_undone_or_none() {
+    let (_folder, root, app) = app_with_repository(CheckPolicy::Never);
+    let mut client = initialized_client(&app, Scope::Write, json!({ "elicitation": {} })).await;
+    let mut ids = Vec::new();
+    for name in ["a.txt", "b.txt"] {
+        let edit = json!({ "filepath": name, "strategy": "create_file", "payload": { "code": "x\n" } });
+        let plan = json!({ "plan": { "summary": name, "edits": [edit] } });
+        let applied = tool_reply(client.call("apply_edit_plan", plan).await);
+        ids.push(applied["plan_id"].as_str().unwrap().to_owned());
+    }
+    let files = || ["a.txt", "b.txt"].map(|name| root.join(name).exists());
+    for (answer, outcome, expected) in
+        [("none", "declined", [true, true]), (ids[0].as_str(), "undone", [false, true])]
+    {
+        let answers = [accept(json!({ "plan_id": answer }))];
+        let (questions, reply) = call_with_answers(&mut client, "undo_edit_plan", json!({}), &answers).await;
+        let options = questions[0]["requestedSchema"]["properties"]["plan_id"]["oneOf"].as_array().unwrap();
+        let values: Vec<&str> = options.iter().map(|option| option["const"].as_str().unwrap()).collect();
+        assert_eq!(values, [ids[1].as_str(), ids[0].as_str(), "none"], "last applied first");
+        assert_eq!((&reply["outcome"], files()), (&json!(outcome), expected), "{reply}");
+    }
+}
+
+/// What explains the other findings is said first: the plan is for another folder, or it is applied and was
+/// edited since.
+#[tokio::test(start_paused = true)]
+async fn refused_plan_names_its_cause_first() {
+    let (_folder, root, app) = app_with_repository(CheckPolicy::Never);
+    let mut client = initialized_client(&app, Scope::Write, json!({})).await;
+    let plan = propose(&mut client).await;
+    let refusal = async |client: &mut TestClient, arguments: Value| {
+        let refused = tool_reply(client.call("apply_edit_plan", arguments).await);
+        let text = refused.as_str().unwrap_or_else(|| panic!("{refused}")).to_owned();
+        text.strip_prefix("the plan cannot be applied, and nothing was changed:\n- ").unwrap().to_owned()
+    };
+    std::fs::create_dir(root.join("empty")).unwrap();
+    let text = refusal(&mut client, json!({ "plan": plan, "root": "empty" })).await;
+    assert!(text.starts_with("support/agent.py is not in this folder"), "{text}");
+    assert!(text.ends_with("pass --root DIR (the argument `root`)") && !text.contains('\n'), "{text}");
+
+    client.call("apply_edit_plan", json!({ "plan": plan })).await;
+    let agent = root.join("support/agent.py");
+    let applied = std::fs::read_to_string(&agent).unwrap();
+    std::fs::write(&agent, format!("{applied}\n# edited\n")).unwrap();
+    let expected =
+        "this plan is already applied, and support/agent.py has been edited since; undo it first: ";
+    for arguments in [json!({ "plan": plan }), json!({ "plan_id": plan["id"] })] {
+        let text = refusal(&mut client, arguments).await;
+        assert!(text.starts_with(expected), "{text}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -51,7 +51,8 @@ impl DialogRun {
     }
 }
 
-const PLAIN_STYLE: DialogStyle = DialogStyle { symbols: &UNICODE, coloured: false, follows_form: false };
+const PLAIN_STYLE: DialogStyle =
+    DialogStyle { symbols: &UNICODE, coloured: false, follows_form: false, can_go_back: true };
 
 fn play(message: &str, required: &[&str], properties: Value, typed: &str) -> DialogRun {
     play_with(message, required, properties, typed, PLAIN_STYLE, &mut AnswerHistory::default())
@@ -146,6 +147,20 @@ fn back_stop_and_end_of_input_differ() {
         let played = play("What?", &["x"], one(), typed);
         assert_eq!((played.answer, played.final_screen.as_str()), (json!({ "action": "cancel" }), expected));
     }
+}
+
+#[test]
+fn escape_is_offered_only_where_it_leads_back() {
+    let look = DialogStyle { can_go_back: false, ..PLAIN_STYLE };
+    let mut memory = AnswerHistory::default();
+    let typed = "⎋2028-02-01⏎⎋⏎⏎";
+    let played = play_with("When?", &["departure"], date_fields(), typed, look, &mut memory);
+    let hints: Vec<&str> =
+        played.screens.iter().map(|screen| screen.lines().next_back().unwrap_or_default()).collect();
+    // Before the first key, and after it: Esc did nothing. The second question leads back to the first.
+    assert_eq!((hints[0], hints[1]), ("└  Ctrl-C: stop", "└  Ctrl-C: stop"));
+    assert_eq!((hints[12], hints[13]), ("└  Esc: back, Ctrl-C: stop", "└  Ctrl-C: stop"));
+    assert_eq!(played.answer["content"], json!({ "departure": "2028-02-01" }));
 }
 
 fn count_field() -> Value {

@@ -76,7 +76,7 @@ fn only_loopback_is_served_without_a_key() {
                   Create a key first:\n  fluxway keys create --scope write\n";
     assert!(refusal(&everywhere).contains(no_key));
     // Keys that open nothing are no keys.
-    fixture.create_key(&["--expires", "0m"]);
+    fixture.create_expired_key(&[]);
     let ended = fixture.create_key(&[]);
     assert_eq!(fixture.run_keys(&["revoke", &ended.id]).0, 0);
     assert!(refusal(&everywhere).contains(no_key));

@@ -83,6 +83,16 @@ impl StoreFixture {
         CreatedKey { text: text("key"), id: text("id") }
     }
 
+    /// Makes a key that has expired. No command does that, so its row is changed.
+    pub(crate) fn create_expired_key(&self, args: &[&str]) -> CreatedKey {
+        let key = self.create_key(args);
+        let store = rusqlite::Connection::open(self.path("store.db")).unwrap();
+        store.busy_timeout(TEST_TIMEOUT).unwrap();
+        let changed = store.execute("UPDATE api_keys SET expires = 1 WHERE id = ?1", [&key.id]).unwrap();
+        assert_eq!(changed, 1, "{}", key.id);
+        key
+    }
+
     /// All keys, as programs see them.
     pub(crate) fn list_keys(&self) -> Vec<Value> {
         let (code, out, err) = self.run_keys(&["list", "--json"]);

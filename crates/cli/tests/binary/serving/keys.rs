@@ -96,7 +96,7 @@ fn key_list_shows_metadata_without_secrets() {
     let p1 = made["id"].as_str().unwrap();
     let build =
         site.create_key(&["--scope", "read,write", "--tenant", "local", "--project", p1, "--expires", "90d"]);
-    let trial = site.create_key(&["--test", "--scope", "admin", "--expires", "0m"]);
+    let trial = site.create_expired_key(&["--test", "--scope", "admin"]);
     let ended = site.create_key(&[]);
     assert_eq!(site.run_keys(&["revoke", &ended.id]).0, 0);
     let host = site.serve(&[]);
@@ -184,7 +184,7 @@ fn rotated_key_accepts_both_secrets_during_overlap() {
 fn expired_key_is_rejected() {
     let site = StoreFixture::new();
     let host = site.serve(&[]);
-    let (expired, good) = (site.create_key(&["--expires", "0m"]), site.create_key(&["--expires", "1h"]));
+    let (expired, good) = (site.create_expired_key(&[]), site.create_key(&["--expires", "1h"]));
     for way in McpEndpoint::ALL {
         assert!(call_echo(&host, way, &expired.text).is_key_rejected(way), "{way:?}");
     }
@@ -204,6 +204,7 @@ fn invalid_key_commands_are_rejected_without_changes() {
         (&["create", "--expires", "soon"], 2, "`soon` is no time; write a number and m, h, d or w"),
         (&["create", "--expires", "-1d"], 2, "error: "),
         (&["create", "--expires", "99999999w"], 2, "--expires: that is too far away"),
+        (&["create", "--expires", "0d"], 2, "a key must work for some time"),
         (&["create", "--tenant", ""], 2, "--tenant must not be empty"),
         (&["create", "--label", "two\nlines"], 2, "--label takes up to 200 characters"),
         (&["create", "--project", "\u{1b}[31m"], 2, "--project takes up to 200 characters"),

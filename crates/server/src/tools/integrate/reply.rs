@@ -34,6 +34,9 @@ pub(crate) struct Reply {
     warnings: Vec<String>,
     /// What must be installed or running.
     prerequisites: Vec<String>,
+    /// Commands that verify the result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    post_checks: Vec<String>,
     /// Results of the checks.
     pub(super) checks: Vec<Check>,
     /// Why requested checks were not run.
@@ -70,6 +73,7 @@ impl Reply {
             notes: Vec::new(),
             warnings: why,
             prerequisites: Vec::new(),
+            post_checks: Vec::new(),
             checks: Vec::new(),
             checks_not_run: None,
             undo: None,
@@ -90,6 +94,7 @@ impl Reply {
             diff: ready.diff(call),
             notes: plan.notes.clone(),
             prerequisites: plan.prerequisites.clone(),
+            post_checks: plan.post_checks.clone(),
             ..Self::nothing_to_do(plan.warnings.clone())
         }
     }
@@ -117,6 +122,7 @@ impl Reply {
     pub(super) fn mark_undone(&mut self, files: Vec<String>) {
         self.outcome = IntegrateOutcome::Undone;
         self.files = files;
+        self.post_checks.clear();
         self.undo = None;
     }
 

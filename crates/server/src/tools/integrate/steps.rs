@@ -63,9 +63,9 @@ impl Integrate {
         let (access, root) = (RepositoryAccess::new(&self.call, &plans), root.to_owned());
         let work = run_blocking(&self.call, move |budget| {
             let repository = AnalyzedRepository::open(&access, &root, Vec::new(), budget)?;
-            let integration = repository.integrate(recipe, &options)?;
+            let integration = repository.integrate(recipe, &options, budget)?;
             if let Some(why) = integration.refusal() {
-                return Ok((Proposal::Refused(why.to_owned()), String::new()));
+                return Ok((Proposal::Refused(why), String::new()));
             }
             let (variant, target) = (integration.variant.name().to_owned(), integration.target_label.clone());
             let plan = build_plan(&repository.tree, &integration, budget)?;

@@ -4,7 +4,8 @@ use access::Scope;
 use codebase::plan::{self, ApplyError, EditPlan, ValidationRules};
 use codebase::{AnalysisRequest, Profile, ScanDepth, analyze};
 use fluxloop::{
-    Integration, IntegrationOptions, RECIPES, Recipe, ReleaseLine, Variant, find_recipe, integrate,
+    Integration, IntegrationOptions, RECIPES, Recipe, ReleaseLine, Variant, find_recipe,
+    integrate_or_fall_back,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -154,8 +155,9 @@ impl AnalyzedRepository {
         &self,
         recipe: &'static Recipe,
         options: &IntegrationOptions,
+        budget: &WorkBudget,
     ) -> Result<Integration, RequestError> {
-        Ok(integrate(&self.tree, &self.profile, recipe, options)?)
+        Ok(integrate_or_fall_back(&self.tree, &self.profile, recipe, options, budget)?)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::app::plans::{PlanStore, StoredPlan};
-use crate::error::{ArgumentError, PlanRequestError, RequestError};
+use crate::error::{PlanRequestError, RequestError};
 
 /// A plan and the folder it is for.
 pub(in crate::tools) struct PlanInput {
@@ -29,8 +29,7 @@ impl PlanInput {
                 ));
             }
             (None, None) => {
-                let (name, choices) = ("plan".to_owned(), Vec::new());
-                return Err(RequestError::InvalidArguments(ArgumentError::Missing { name, choices }));
+                return Err(RequestError::invalid_argument("plan_id", "pass `plan_id` or `plan`"));
             }
             (Some(id), None) => {
                 let kept = plans.find(id).await?;

@@ -1,0 +1,161 @@
+//! The application object of a Python web framework: where it is made, and how it is reached from another file.
+
+use codebase::{FileSummary, FunctionSignature};
+use regex::Regex;
+
+use crate::integrate::RecipeInput;
+use crate::package::is_python_file;
+use crate::recipe::{InProcessClient, find_recipe};
+use crate::target::{PythonModule, resolve_module};
+
+/// An application that can be imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Application {
+    pub(crate) module: PythonModule,
+    pub(crate) name: String,
+    /// `name` is a function that makes it.
+    pub(crate) is_factory: bool,
+}
+
+impl Application {
+    /// The lines that bring it into scope, and the name it then has.
+    pub(crate) fn import_lines(&self) -> (String, String) {
+        let import = format!("from {} import {}  # noqa: E402\n", self.module.name, self.name);
+        if self.is_factory {
+            (format!("{import}\napp = {}()\n", self.name), "app".to_owned())
+        } else {
+            (import, self.name.clone())
+        }
+    }
+}
+
+/// How a request gets into the program without a server, and into which application. Django finds its application itself.
+pub(crate) fn find_application(
+    input: &RecipeInput<'_>,
+    django_settings: Option<&str>,
+) -> Option<(InProcessClient, Option<Application>)> {
+    // The framework of the routes may be another than the one that was asked for.
+    let web =
+        input.profile.frameworks.iter().filter_map(|one| Some((one, find_recipe(one.name)?.in_process?)));
+    let own = input.recipe().in_process;
+    let fits = |(one, client): &(&codebase::Framework, InProcessClient)| {
+        own.is_none_or(|own| own == *client)
+            && (*client == InProcessClient::Django
+                || one.anchors.iter().any(|anchor| input.owns_file(&anchor.path)))
+    };
+    let (framework, client) = web.into_iter().find(fits)?;
+    if client == InProcessClient::Django {
+        return django_settings.map(|_| (client, None));
+    }
+    let anchors: Vec<String> = framework
+        .anchors
+        .iter()
+        .map(|anchor| anchor.path.clone())
+        .filter(|path| input.owns_file(path))
+        .collect();
+    let named = named_in_commands(input);
+    let usual =
+        ["main.py", "app.py", "wsgi.py", "asgi.py", "run.py", "server.py", "application.py", "manage.py"]
+            .iter()
+            .flat_map(|name| {
+                [name.to_string(), format!("src/{name}"), format!("app/{name}"), format!("api/{name}")]
+            })
+            .map(|path| input.package_path(&path));
+    let files = anchors.iter().cloned().chain(input.entry_points()).chain(usual);
+    let mut seen: Vec<String> = Vec::new();
+    for path in files.filter(|path| is_python_file(path) && !input.is_example_or_test(path)) {
+        if !seen.contains(&path) {
+            seen.push(path);
+        }
+    }
+    // What a command starts is the application that runs; then an object; then a function that makes one.
+    let find = |pick: &dyn Fn(&FileSummary) -> Option<(String, bool)>| {
+        seen.iter().find_map(|path| {
+            let (name, is_factory) = pick(&*input.file_summary(path)?)?;
+            Some(Application { module: resolve_module(input, path)?, name, is_factory })
+        })
+    };
+    let factory = find(&|summary| Some((find_factory(summary)?, true)));
+    let makes = |callee: &str| {
+        let last = callee.rsplit('.').next().unwrap_or(callee);
+        matches!(last, "FastAPI" | "Starlette" | "Flask" | "Quart")
+            || is_factory_name(last)
+            || factory.as_ref().is_some_and(|factory| factory.name == last)
+    };
+    let object = find(&|summary| {
+        let (name, _) =
+            summary.assigned_calls.iter().find(|(name, callee)| !name.contains('.') && makes(callee))?;
+        Some((name.clone(), false))
+    });
+    named.or(object).or(factory).map(|application| (client, Some(application)))
+}
+
+fn is_factory_name(name: &str) -> bool {
+    matches!(
+        name,
+        "create_app"
+            | "make_app"
+            | "get_app"
+            | "build_app"
+            | "create_application"
+            | "get_application"
+            | "app_factory"
+            | "init_app"
+    )
+}
+
+/// A function without required parameters that makes the application.
+fn find_factory(summary: &FileSummary) -> Option<String> {
+    let can_be_called = |function: &&FunctionSignature| {
+        is_factory_name(&function.name)
+            && !function.is_async
+            && function.parameters.iter().all(|parameter| parameter.optional)
+    };
+    summary.functions.iter().find(can_be_called).map(|function| function.name.clone())
+}
+
+/// The application that the project's own commands start: `uvicorn app.main:app`, `gunicorn "app:create_app()"`.
+fn named_in_commands(input: &RecipeInput<'_>) -> Option<Application> {
+    const FILES: &[&str] = &[
+        "Procfile",
+        "Dockerfile",
+        "docker-compose.yml",
+        "docker-compose.yaml",
+        "compose.yml",
+        "compose.yaml",
+        "pyproject.toml",
+        "Makefile",
+        "start.sh",
+        "run.sh",
+        "scripts/start.sh",
+        "render.yaml",
+        "railway.json",
+        "README.md",
+        ".flaskenv",
+    ];
+    let command = Regex::new(
+        r#"(?:uvicorn|gunicorn|hypercorn|fastapi run|FLASK_APP)[^\n]*?[\s"'=]([A-Za-z_][\w.]*):([A-Za-z_]\w*)(\(\))?"#,
+    )
+    .ok()?;
+    FILES.iter().find_map(|file| {
+        let text = input.tree.read(&input.package_path(file), 256 * 1024).ok()?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        command.captures_iter(&text).find_map(|found| {
+            let (module, name) = (found.get(1)?.as_str(), found.get(2)?.as_str());
+            let place = module.replace('.', "/");
+            let paths = [format!("{place}.py"), format!("src/{place}.py"), format!("{place}/__init__.py")];
+            let path =
+                paths.iter().map(|path| input.package_path(path)).find(|path| input.file_exists(path))?;
+            let summary = input.file_summary(&path)?;
+            let is_function = summary.functions.iter().any(|function| function.name == name);
+            let is_object = summary.assigned_calls.iter().any(|(known, _)| known == name);
+            let needs_nothing = find_factory(&summary).as_deref() == Some(name);
+            let found = Application {
+                module: resolve_module(input, &path)?,
+                name: name.to_owned(),
+                is_factory: is_function,
+            };
+            (is_object || is_function && needs_nothing).then_some(found)
+        })
+    })
+}

@@ -1,0 +1,73 @@
+//! What keeps FluxLoop from being integrated, one thing at a time.
+
+use std::fmt;
+
+/// Something that is missing, where that was seen, and what lifts it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocker {
+    /// A clause without a period. It states only what was established.
+    pub what: String,
+    /// File and line, redacted for messages; no line if it is about the file.
+    pub location: Option<(String, u32)>,
+    /// The argument that lifts it, as tools name it: `agent`, `request_field`.
+    pub argument: Option<&'static str>,
+}
+
+impl Blocker {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), location: None, argument: None }
+    }
+
+    pub(crate) fn at(mut self, path: impl Into<String>, line: u32) -> Self {
+        self.location = Some((path.into(), line));
+        self
+    }
+
+    pub(crate) fn lifted_by(mut self, argument: &'static str) -> Self {
+        self.argument = Some(argument);
+        self
+    }
+}
+
+impl From<String> for Blocker {
+    fn from(what: String) -> Self {
+        Self::new(what)
+    }
+}
+
+impl fmt::Display for Blocker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        match &self.location {
+            Some((path, 0)) => write!(f, " ({path})")?,
+            Some((path, line)) => write!(f, " ({path}:{line})")?,
+            None => {}
+        }
+        match self.argument {
+            Some("agent") => {
+                f.write_str("; name the function or route to run as `agent` (\"path/to/file.py:function\", \"POST /chat\")")
+            }
+            Some("request_field") => f.write_str("; pass the field that carries the text as `request_field`"),
+            Some(argument) => write!(f, "; pass another `{argument}`"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// All of them in one sentence.
+pub(crate) fn join_blockers(blockers: &[Blocker]) -> String {
+    let mut seen: Vec<String> = Vec::new();
+    for (at, blocker) in blockers.iter().enumerate() {
+        // The advice once, after the last that gives it.
+        let is_repeated = blockers[at + 1..].iter().any(|later| later.argument == blocker.argument);
+        let text = if is_repeated {
+            Blocker { argument: None, ..blocker.clone() }.to_string()
+        } else {
+            blocker.to_string()
+        };
+        if !seen.contains(&text) {
+            seen.push(text);
+        }
+    }
+    seen.join("; ")
+}

@@ -1,0 +1,7 @@
+
+
+def _required(name: str) -> str:
+    """A value that only you know."""
+    if name not in os.environ:
+        raise RuntimeError(f"set {name}: the request needs it")
+    return os.environ[name]
