@@ -143,7 +143,9 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             CallArgument::Function(function) => Some(NodeId { file, function: Some(*function) }),
             _ => None,
         });
-        self.resolve_function(file, call.within, &call.callee).into_iter().chain(handed).collect()
+        let called = self.resolve_function(file, call.within, &call.callee);
+        let implemented = called.into_iter().flat_map(|called| self.implementations(called)).take(8);
+        called.into_iter().chain(implemented).chain(handed).collect()
     }
 
     /// Records a model call for the function and all enclosing ones: only the outermost can be called from

@@ -438,12 +438,14 @@ pub(crate) fn handler_fields(symbols: &SymbolIndex<'_, '_>, handler: NodeId, pat
     let is_sent = |annotation: &&str| !annotation.contains("Response");
     let is_python = symbols.files[handler.file].path.ends_with(".py");
     let own = || function.parameters.iter().filter(|parameter| !parameter.injected);
+    let helper = request_helper(symbols, handler, function);
     let mut annotations = own().filter_map(|parameter| parameter.annotation.as_deref()).filter(is_sent);
     let mut fields = HandlerFields {
         declared: annotations.find_map(of_type).unwrap_or_default(),
-        form: function.form_fields.clone(),
-        query: function.query_fields.clone(),
-        optional: function.optional_fields.clone(),
+        form: [&function.form_fields[..], helper.map_or(&[], |helper| &helper.form_fields)].concat(),
+        query: [&function.query_fields[..], helper.map_or(&[], |helper| &helper.query_fields)].concat(),
+        optional: [&function.optional_fields[..], helper.map_or(&[], |helper| &helper.optional_fields)]
+            .concat(),
         ..HandlerFields::default()
     };
     // FastAPI fills plain parameters from the query, and others from the part that their default names.
@@ -471,10 +473,36 @@ pub(crate) fn handler_fields(symbols: &SymbolIndex<'_, '_>, handler: NodeId, pat
     let answered = answered.or_else(|| function.returns.as_deref().and_then(of_type));
     let names_of =
         |fields: &[FunctionParameter]| fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
-    fields.request =
-        if fields.declared.is_empty() { function.request_fields.clone() } else { names_of(&fields.declared) };
-    fields.response = answered.map_or_else(|| function.response_fields.clone(), |fields| names_of(&fields));
+    let of_helper = |pick: fn(&SourceFunction) -> &Vec<String>| helper.map(pick).cloned().unwrap_or_default();
+    fields.request = match (fields.declared.is_empty(), function.request_fields.is_empty()) {
+        (false, _) => names_of(&fields.declared),
+        (true, false) => function.request_fields.clone(),
+        (true, true) => of_helper(|helper| &helper.request_fields),
+    };
+    fields.response = match answered {
+        Some(answered) => names_of(&answered),
+        None if function.response_fields.is_empty() => of_helper(|helper| &helper.response_fields),
+        None => function.response_fields.clone(),
+    };
     fields
+}
+
+/// The function that a handler hands its request to, if the handler reads nothing of it itself.
+fn request_helper<'l>(
+    symbols: &SymbolIndex<'l, '_>,
+    handler: NodeId,
+    function: &SourceFunction,
+) -> Option<&'l SourceFunction> {
+    if !function.request_fields.is_empty() {
+        return None;
+    }
+    let is_request = |argument: &CallArgument| matches!(argument, CallArgument::Name(name) if matches!(name.as_str(), "request" | "req" | "self.request" | "c" | "ctx"));
+    let own = symbols.files[handler.file].source.calls.iter().filter(|call| call.within == handler.function);
+    own.filter(|call| call.arguments.iter().any(is_request))
+        .filter_map(|call| {
+            symbols.function(symbols.resolve_function(handler.file, call.within, &call.callee)?)
+        })
+        .find(|called| !called.request_fields.is_empty())
 }
 
 /// Types that a query or a form field can have.

@@ -285,6 +285,10 @@ impl<'a> SourceCache<'a> {
         let src = join_path(project, "src");
         let folders = [parent_folder(path), project, src.as_str(), ""];
         folders.iter().any(|folder| {
+            // `groq.py` that imports `groq` means the library: a file does not import itself.
+            if join_path(folder, &format!("{top}.py")) == path {
+                return false;
+            }
             let beneath = self.inventory.files_beneath(&join_path(folder, top));
             self.inventory.contains(&join_path(folder, &format!("{top}.py")))
                 || beneath.iter().take(100).any(|file| file.language == Some(Language::Python))

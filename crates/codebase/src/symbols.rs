@@ -31,6 +31,8 @@ pub(crate) struct IndexedFile<'l> {
 pub(crate) struct SymbolIndex<'l, 'a> {
     pub(crate) sources: &'l SourceCache<'a>,
     pub(crate) files: Vec<IndexedFile<'l>>,
+    /// The classes that have a method of this name.
+    classes_by_method: HashMap<&'l str, Vec<(usize, &'l str)>>,
     by_path: BTreeMap<&'l str, usize>,
 }
 
@@ -43,7 +45,13 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         let files: Vec<IndexedFile<'l>> = sources.all().filter_map(file).collect();
         let by_path: BTreeMap<&str, usize> =
             files.iter().enumerate().map(|(at, file)| (file.path, at)).collect();
-        let mut names = Self { sources, files, by_path };
+        let mut classes_by_method: HashMap<&str, Vec<(usize, &str)>> = HashMap::new();
+        for (at, file) in files.iter().enumerate() {
+            for (class, method) in file.methods.keys() {
+                classes_by_method.entry(method).or_default().push((at, class));
+            }
+        }
+        let mut names = Self { sources, files, classes_by_method, by_path };
         for at in 0..names.files.len() {
             names.files[at].imports = names.resolve_imports(at);
         }
@@ -82,13 +90,18 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
             }
             ["self" | "this", attribute, .., method] => {
                 let owner = format!("{}.{attribute}", parts[0]);
-                let (file, class) = self.class_of_object(file, within, &owner)?;
-                self.find_method(file, class, method)
+                match self.class_of_object(file, within, &owner) {
+                    Some((file, class)) => self.find_method(file, class, method),
+                    None => self.find_method_by_object_name(parts[parts.len() - 2], method),
+                }
             }
-            [object, .., method] => match self.class_of_object(file, within, object) {
-                Some((file, class)) => self.find_method(file, class, method),
-                None => {
-                    self.imported_from(file, object).and_then(|(file, _)| self.find_function(file, method, 1))
+            [object, rest @ .., method] => match self.class_of_object(file, within, object) {
+                Some((file, class)) if rest.is_empty() => self.find_method(file, class, method),
+                _ => {
+                    let imported = self.imported_from(file, object).filter(|_| rest.is_empty());
+                    let imported = imported.and_then(|(file, _)| self.find_function(file, method, 1));
+                    imported
+                        .or_else(|| self.find_method_by_object_name(rest.last().unwrap_or(object), method))
                 }
             },
         }
@@ -111,6 +124,46 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
     fn find_method(&self, file: usize, class: &str, method: &str) -> Option<NodeId> {
         let function = self.files[file].methods.get(&(class, method))?;
         Some(NodeId { file, function: Some(*function) })
+    }
+
+    /// `request.app.state.rag_service.query` without a known type: the only class that is called like the object and has such
+    /// a method.
+    fn find_method_by_object_name(&self, object: &str, method: &str) -> Option<NodeId> {
+        const MIN_NAME_LENGTH: usize = 5;
+        let plain = |name: &str| name.replace('_', "").to_lowercase();
+        let object = plain(object);
+        if object.len() < MIN_NAME_LENGTH {
+            return None;
+        }
+        let is_called_so = |class: &str| {
+            let class = plain(class);
+            class == object
+                || class.ends_with(&object)
+                || object.ends_with(&class) && class.len() >= MIN_NAME_LENGTH
+        };
+        let mut fitting = self.classes_by_method.get(method)?.iter().filter(|(_, class)| is_called_so(class));
+        match (fitting.next(), fitting.next()) {
+            (Some((file, class)), None) => self.find_method(*file, class, method),
+            _ => None,
+        }
+    }
+
+    /// The methods that implement a method of an interface: of classes that extend its class.
+    pub(crate) fn implementations(&self, node: NodeId) -> Vec<NodeId> {
+        let Some(function) = self.function(node) else { return Vec::new() };
+        let Some(owner) = function.owner.as_deref() else { return Vec::new() };
+        let extends = |file: usize, class: &str| {
+            let known = &self.files[file];
+            let found = known.classes.get(class).map(|at| &known.source.classes[*at]);
+            found.is_some_and(|found| found.bases.iter().any(|base| base.rsplit('.').next() == Some(owner)))
+                // A protocol is met without being named.
+                || class != owner && class.ends_with(owner)
+        };
+        let all = self.classes_by_method.get(function.name.as_str()).into_iter().flatten();
+        all.filter(|(file, class)| extends(*file, class))
+            .filter_map(|(file, class)| self.find_method(*file, class, &function.name))
+            .filter(|found| *found != node)
+            .collect()
     }
 
     pub(crate) fn enclosing_class(&self, file: usize, within: Option<usize>) -> Option<&'l str> {

@@ -11,6 +11,8 @@ pub struct Candidate {
     pub line: u32,
     /// Why it is one.
     pub why: String,
+    /// The agent function that it leads to; empty if it is none or unknown.
+    pub leads_to: String,
     /// What speaks against it, and what stands for values that only the user knows.
     pub against: Vec<String>,
     /// Higher is better.

@@ -723,7 +723,12 @@ fn find_reply_field(fields: &[String]) -> Option<String> {
         .iter()
         .find(|known| told.iter().any(|field| field == *known))
         .map(|known| (*known).to_owned());
-    known.or_else(|| if let [only] = told.as_slice() { Some((*only).clone()) } else { None })
+    let by_word = || {
+        const WORDS: &[&str] = &["answer", "reply", "response", "assistant", "bot", "output", "generated"];
+        let speaks = |field: &&&String| WORDS.iter().any(|word| field.to_lowercase().contains(word));
+        told.iter().find(speaks).map(|field| (*field).clone())
+    };
+    known.or_else(by_word).or_else(|| if let [only] = told.as_slice() { Some((*only).clone()) } else { None })
 }
 
 /// Replaces the `@NAME@` placeholders of a template.

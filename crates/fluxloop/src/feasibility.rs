@@ -5,10 +5,11 @@
 
 mod search;
 
-use codebase::{Agent, Evidence, NameKind, Profile, Route};
+use codebase::{Evidence, NameKind, Profile, Route};
 use tree::{Tree, WorkBudget};
 
 use crate::blocker::Blocker;
+use crate::candidate::{Candidate, CandidateKind};
 use crate::integrate::{Integration, IntegrationOptions, UnknownPackage, Variant, display_route, integrate};
 use crate::recipe::Recipe;
 use search::IntegrationSearch;
@@ -177,8 +178,13 @@ impl UnresolvedField {
 }
 
 impl AgentCandidate {
-    fn from_function(profile: &Profile, agent: &Agent) -> Self {
-        let from = agent.reached_from.as_ref().map(|from| {
+    fn from_candidate(profile: &Profile, candidate: &Candidate, is_default: bool) -> Self {
+        let agent = profile.agents.iter().find(|agent| {
+            agent.path == candidate.path
+                && candidate.kind == CandidateKind::Function
+                && agent.name == candidate.leads_to
+        });
+        let from = agent.and_then(|agent| agent.reached_from.as_ref()).map(|from| {
             let is_it = |route: &&Route| route_label(route) == *from;
             let from = match profile.routes.iter().find(is_it) {
                 Some(route) => display_route(&profile.redactor, route),
@@ -187,12 +193,16 @@ impl AgentCandidate {
             format!(", reached from {from}")
         });
         Self {
-            value: format!("{}:{}", agent.path, agent.name),
-            name: agent.name.clone(),
-            path: agent.path.clone(),
-            line: agent.line,
-            why: format!("{}{}", agent.evidence.fact, from.unwrap_or_default()),
-            is_default: false,
+            value: candidate.agent.clone(),
+            name: if candidate.leads_to.is_empty() || candidate.kind == CandidateKind::Route {
+                candidate.agent.clone()
+            } else {
+                candidate.leads_to.clone()
+            },
+            path: candidate.path.clone(),
+            line: candidate.line,
+            why: format!("{}{}", candidate.why, from.unwrap_or_default()),
+            is_default,
             field: None,
         }
     }

@@ -116,6 +116,7 @@ fn candidate(input: &RecipeInput<'_>, route: &Route, endpoint: &AgentEndpoint) -
         path: route.file.clone(),
         line: route.line,
         why: why.to_owned(),
+        leads_to: String::new(),
         against: endpoint.warnings().to_vec(),
         score,
     }

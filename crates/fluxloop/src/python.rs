@@ -176,7 +176,10 @@ fn function_candidate(
 ) -> PythonCandidate {
     let function = function_for_agent(input, agent);
     let routes: Vec<&Route> = input.routes().filter(|route| route.agent == agent.name).collect();
-    let mut score = rank_name(&agent.name) + rank_name(&file_stem(&agent.path)) / 3;
+    // A route that hands its input on is the same thing under another name.
+    let by_route = routes.iter().filter(|route| route.passes_input).map(|route| rank_name(&route.path)).max();
+    let mut score =
+        rank_name(&agent.name).max(by_route.unwrap_or(i32::MIN)) + rank_name(&file_stem(&agent.path)) / 3;
     score += match (&agent.reached_from, routes.iter().any(|route| route.passes_input)) {
         (_, true) => 45,
         // The handler does something of its own first: only the route does all of it.
@@ -210,6 +213,7 @@ fn function_candidate(
         path: agent.path.clone(),
         line: agent.line,
         why: agent.evidence.fact.clone(),
+        leads_to: agent.name.clone(),
         against,
         score,
     };
@@ -226,6 +230,7 @@ fn object_candidate(input: &RecipeInput<'_>, path: &str) -> Option<PythonCandida
         path: path.to_owned(),
         line,
         why: format!("is {}", object.title()),
+        leads_to: String::new(),
         against: Vec::new(),
         score: 12 + rank_name(&name) + rank_name(&file_stem(path)) / 3,
     };
@@ -256,6 +261,7 @@ fn route_candidate(input: &RecipeInput<'_>, route: &Route, choice: RouteChoice) 
         path: route.file.clone(),
         line: route.line,
         why,
+        leads_to: route.agent.clone(),
         against,
         score,
     };
@@ -302,6 +308,7 @@ fn named_candidate(input: &RecipeInput<'_>, wanted: &str) -> Result<PythonCandid
         path: path.to_owned(),
         line: agent.as_ref().map_or(0, |agent| agent.line),
         why: "was named".to_owned(),
+        leads_to: String::new(),
         against: Vec::new(),
         score: 0,
     };
@@ -464,7 +471,9 @@ fn graph_candidates(input: &RecipeInput<'_>) -> Vec<PythonCandidate> {
         let object = made.and_then(|(_, callee)| AgentObject::from_constructor(callee, &seen.imports));
         let is_factory = seen.functions.iter().any(|function| function.name == name);
         let shown = input.display_name(&name, &input.package_path("langgraph.json"), 0).into_owned();
-        let entry = match object.or_else(|| is_factory.then_some(AgentObject::Graph)) {
+        // What langgraph.json names is a graph, however it is made.
+        let is_graph = is_factory || made.is_some();
+        let entry = match object.or_else(|| is_graph.then_some(AgentObject::Graph)) {
             Some(object) => entry_for_object(input, &path, &seen, &name, object).and_then(|entry| {
                 entry.ok_or_else(|| "its file has a name that cannot be imported".to_owned())
             }),
@@ -480,6 +489,7 @@ fn graph_candidates(input: &RecipeInput<'_>) -> Vec<PythonCandidate> {
             path: path.clone(),
             line: 0,
             why: "langgraph.json names it".to_owned(),
+            leads_to: String::new(),
             against: Vec::new(),
             score: 90 + rank_name(&name),
         };

@@ -146,7 +146,7 @@ fn demo_runs_to_completion() {
     assert_eq!((code, err.as_str()), (0, ""));
     for part in [
         "(lighthouse/agent.py:8)",
-        "2 files restored; every byte is as before.",
+        "3 files restored; every byte is as before.",
         "for a client of 2026-07-28",
     ] {
         assert!(out.contains(part), "{part:?} is not in\n{out}");

@@ -16,7 +16,7 @@ fn yes_applies_and_json_reports_the_result() {
     let told =
         ["outcome", "framework", "package", "variant", "target"].map(|name| reply[name].as_str().unwrap());
     assert_eq!(told, ["applied", "python", ".", "sdk", "bot:reply"]);
-    assert_eq!(reply["files"].as_array().unwrap().len(), 3);
+    assert_eq!(reply["files"].as_array().unwrap().len(), 4);
     assert_ne!(read_files(folder.path()), before);
 
     let (code, out, _) = run(&["integrate", root, "--yes"]);
@@ -37,7 +37,7 @@ fn text_output_lists_changes_and_the_undo_command() {
         "+@fluxloop.agent(name=\"reply\")",
         "Integrated FluxLoop for python; FluxLoop will run bot:reply. Written:",
         "  bot.py",
-        "passed: python -m py_compile bot.py",
+        "passed: python -m py_compile .fluxloop/scenarios/agent/fluxloop_target.py bot.py",
         "skipped: fluxloop run --scenario agent --iterations 1 (`fluxloop` is not installed)",
         "needed: FluxLoop SDK installed: pip install fluxloop",
     ] {
@@ -64,7 +64,7 @@ fn without_yes_and_without_a_terminal_nothing_is_written() {
             "nothing was written: there is no terminal to ask on; pass --yes\n\nAdd FluxLoop",
         ),
         (&["integrate", root, "--json"], 1, "; pass --yes"),
-        (&["integrate", root, "--yes", "--agent", "bot.py:nobody"], 1, "there is no function"),
+        (&["integrate", root, "--yes", "--agent", "bot.py:nobody"], 1, "no known agent object `nobody`"),
         (
             &["integrate", root, "--yes", "--variant", "magic"],
             2,

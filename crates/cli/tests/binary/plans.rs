@@ -53,7 +53,7 @@ fn plan_is_applied_and_undone() {
         "+@fluxloop.agent(name=\"reply\")",
         "+import fluxloop",
         "+fluxloop>=0.1.8",
-        "+  target: \"bot:reply\"",
+        "+from bot import reply  # noqa: E402",
     ] {
         assert!(out.lines().any(|shown| shown == line), "{line:?} is not in\n{out}");
     }
@@ -64,7 +64,7 @@ fn plan_is_applied_and_undone() {
     assert!(code == 0 && out.contains("Dry run: nothing was written.\n"), "{out}");
     assert_eq!(read_files(folder.path()), before);
     let (code, out, _) = run(&["apply", plan, "--root", root]);
-    assert!(code == 0 && out.contains("Applied: 3 files written."), "{out}");
+    assert!(code == 0 && out.contains("Applied: 4 files written."), "{out}");
     let after = read_files(folder.path());
     assert_eq!(after["requirements.txt"], b"openai==1.50.0\nfluxloop>=0.1.8\n");
     let (code, out, _) = run(&["apply", plan, "--root", root]);

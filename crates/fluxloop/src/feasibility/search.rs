@@ -145,7 +145,7 @@ impl IntegrationSearch<'_> {
         });
         let (integration, agents) = match attempt {
             Ok(integration) => {
-                let agents = self.agent_candidates(folder, recipe, &integration);
+                let agents = self.agent_candidates(&integration);
                 (integration, agents)
             }
             Err(reason) => {
@@ -185,51 +185,21 @@ impl IntegrationSearch<'_> {
         })
     }
 
-    /// The agent functions, and routes to those agents that cannot be called directly.
-    fn agent_candidates(
-        &self,
-        folder: &str,
-        recipe: &'static Recipe,
-        usual: &Integration,
-    ) -> Vec<AgentCandidate> {
-        // Middleware covers the whole program: there is no agent to choose.
-        let is_python = recipe.ecosystem == Ecosystem::Python;
-        if self.options.agent.is_some() || (!is_python && usual.variant == Variant::Sdk) {
+    /// What could be run, each agent once.
+    fn agent_candidates(&self, usual: &Integration) -> Vec<AgentCandidate> {
+        if self.options.agent.is_some() {
             return Vec::new();
         }
-        let mut named: Vec<AgentCandidate> = Vec::new();
-        // Relative to its package: in the package `examples/shop`, nothing is an example just because of that
-        // path.
-        let is_aside = |path: &str| {
-            codebase::is_example_or_test(path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/'))
-        };
-        let agents = self.agents(folder).filter(|agent| is_python && !is_aside(&agent.path));
-        let mut keep = |candidate: AgentCandidate| {
-            if self.is_exhausted() {
-                return false;
-            }
-            let variant = Some(usual.variant);
-            let what = IntegrationAttempt { variant, agent: Some(&candidate.value), field: None };
-            let found = self.try_integrate(folder, recipe, what);
-            let is_usual = found.as_ref().is_ok_and(|found| found.target == usual.target);
-            let can_be = found.is_ok();
-            if can_be && named.iter().all(|known| known.value != candidate.value) {
-                named.push(AgentCandidate { is_default: is_usual, ..candidate });
-            }
-            can_be
-        };
-        let mut reached: Vec<&str> = Vec::new();
-        for agent in agents.take(MAX_AGENTS) {
-            if keep(AgentCandidate::from_function(self.profile, agent)) {
-                reached.push(&agent.name);
+        let mut named: Vec<(&str, AgentCandidate)> = Vec::new();
+        for candidate in &usual.candidates {
+            let is_known = !candidate.leads_to.is_empty()
+                && named.iter().any(|(leads_to, _)| *leads_to == candidate.leads_to);
+            if !is_known && named.len() < MAX_AGENTS {
+                let one = AgentCandidate::from_candidate(self.profile, candidate, named.is_empty());
+                named.push((&candidate.leads_to, one));
             }
         }
-        for route in self.routes(folder, recipe).into_iter().take(MAX_AGENTS) {
-            if !reached.contains(&route.agent.as_str()) {
-                keep(AgentCandidate::from_route(self.profile, route, None));
-            }
-        }
-        named
+        named.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
     /// The routes that become callable once the user names the request field for the input.

@@ -233,7 +233,7 @@ async fn integrate_can_be_undone_by_interaction() {
             prompt = stands["nextPrompt"].take();
         }
         assert_eq!(stands["result"]["data"]["outcome"], "undone", "{stands}");
-        assert_eq!(stands["summary"], "Changes undone: 3 files restored.");
+        assert_eq!(stands["summary"], "Changes undone: 4 files restored.");
         assert_eq!(read_files(&root), before);
     }
 }

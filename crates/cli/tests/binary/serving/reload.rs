@@ -165,7 +165,7 @@ fn unusable_certificates_and_keys_are_reported() {
         (&["--tls-cert", &none][..], 2, "--tls-key"),
         (&["--tls-cert", &none, "--tls-key", &none], 2, "contains no PEM certificate"),
         (&["--tls-cert", "missing.pem", "--tls-key", &none], 3, "cannot read missing.pem"),
-        (&["--issuer", ISSUER, "--jwks", &none], 2, "`issuer` requires `audience or public-url`"),
+        (&["--issuer", ISSUER, "--jwks", &none], 2, "`issuer` requires `audience` or `public-url`"),
         (&["--issuer", ISSUER, "--audience", AUDIENCE, "--jwks", &none], 2, "not JSON"),
     ] {
         let (found, out, err) = crate::process::run_command(&mut site.serve_command(args));

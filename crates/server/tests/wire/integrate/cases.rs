@@ -75,6 +75,7 @@ fn choice_cases() -> Vec<IntegrateCase> {
             "applied",
             ExpectedFiles::Changed(&[
                 ".fluxloop/scenarios/chat/configs/simulation.yaml",
+                ".fluxloop/scenarios/chat/fluxloop_target.py",
                 "services/chat/chat/brain.py",
                 "services/chat/pyproject.toml",
             ]),
@@ -139,6 +140,7 @@ fn few_question_cases() -> Vec<IntegrateCase> {
             "applied",
             ExpectedFiles::Changed(&[
                 ".fluxloop/scenarios/support-bot/configs/simulation.yaml",
+                ".fluxloop/scenarios/support-bot/fluxloop_target.py",
                 "support/agent.py",
             ]),
         ),
@@ -235,6 +237,7 @@ fn interruption_cases() -> Vec<IntegrateCase> {
             "applied",
             ExpectedFiles::Changed(&[
                 ".fluxloop/scenarios/support-bot/configs/simulation.yaml",
+                ".fluxloop/scenarios/support-bot/fluxloop_target.py",
                 "support/agent.py",
             ]),
         ),
@@ -265,6 +268,7 @@ fn interruption_cases() -> Vec<IntegrateCase> {
             "undo would lose those edits",
             ExpectedFiles::Changed(&[
                 ".fluxloop/scenarios/support-bot/configs/simulation.yaml",
+                ".fluxloop/scenarios/support-bot/fluxloop_target.py",
                 "support/agent.py",
             ]),
         ),
