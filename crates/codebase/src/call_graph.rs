@@ -164,6 +164,11 @@ impl<'l, 'a> CallGraph<'l, 'a> {
     /// The library that a call invokes a model with, if any.
     fn model_library_of_call(&self, file: usize, within: Option<usize>, callee: &str) -> Option<RuleId> {
         let verb = callee.rsplit('.').next()?.trim_end_matches("()");
+        // Pictures, sounds and vectors are no answers.
+        let others = [".images.", ".image.", ".audio.", ".embeddings.", ".moderations.", ".files."];
+        if others.iter().any(|part| callee.contains(part)) {
+            return None;
+        }
         let is_known = MODEL_CALL_SUFFIXES.iter().any(|end| callee.ends_with(end));
         // Functions defined in the tree are followed through the graph instead.
         if !(is_known || MODEL_CALL_METHODS.contains(&verb))
@@ -215,7 +220,11 @@ impl<'l, 'a> CallGraph<'l, 'a> {
                 None => self.library_of_return_value(other, there),
             };
         }
-        self.library_of_return_value(file, first)
+        self.library_of_return_value(file, first).or_else(|| {
+            // `self._build_chain()`: what the method makes.
+            let node = self.resolve_function(file, within, name)?;
+            self.library_of_calls_in(node)
+        })
     }
 
     /// The library that a name was imported from.
@@ -242,7 +251,10 @@ impl<'l, 'a> CallGraph<'l, 'a> {
 
     /// The library of a function's return value, guessed from the calls in its body.
     fn library_of_return_value(&self, file: usize, function: &str) -> Option<RuleId> {
-        let node = self.find_function(file, function, 2)?;
+        self.library_of_calls_in(self.find_function(file, function, 2)?)
+    }
+
+    fn library_of_calls_in(&self, node: NodeId) -> Option<RuleId> {
         let calls = self.files[node.file].source.calls.iter().filter(|call| call.within == node.function);
         let rules = calls.take(50).filter_map(|call| self.imported_library(node.file, &call.callee));
         rules.into_iter().find(|rule| RULES[*rule].role != LibraryRole::Web)

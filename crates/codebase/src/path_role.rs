@@ -63,6 +63,12 @@ pub fn is_example_or_test(path: &str) -> bool {
         "scripts",
         "starters",
         "boilerplate",
+        "eval",
+        "evals",
+        "evaluation",
+        "evaluations",
+        "experiments",
+        "notebooks",
     ];
     let beside = |part: &str| EXAMPLE_FOLDERS.iter().any(|known| part.eq_ignore_ascii_case(known));
     path.split('/').any(beside) || is_docs_or_benchmark(path) || is_test(path)

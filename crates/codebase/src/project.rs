@@ -247,6 +247,22 @@ impl ProjectSet {
     }
 }
 
+/// The text of a file that may begin with a byte order mark. Some tools on Windows write manifests in UTF-16.
+fn decode_text(bytes: &[u8]) -> String {
+    let units = |of: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect();
+        String::from_utf16_lossy(&units)
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => units(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => units(u16::from_be_bytes),
+        _ => {
+            let text = String::from_utf8_lossy(bytes);
+            text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
+        }
+    }
+}
+
 /// Formats "declares x 1.2.3".
 fn version_fact(
     sources: &SourceCache<'_>,
@@ -395,9 +411,9 @@ impl ManifestReader<'_> {
             self.tree.read(path, MAX_MANIFEST_BYTES).map_err(|error| (1, format!("cannot be read: {error}")));
         let parsed = parsed.and_then(|bytes| {
             self.bytes += bytes.len() as u64;
-            let text = String::from_utf8_lossy(&bytes);
-            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            reader(path, text).map_err(|broken| (broken.line, format!("cannot be parsed: {}", broken.reason)))
+            let text = decode_text(&bytes);
+            reader(path, &text)
+                .map_err(|broken| (broken.line, format!("cannot be parsed: {}", broken.reason)))
         });
         let manifest = parsed.unwrap_or_else(|(line, reason)| {
             self.errors.push(Evidence::new(path, line, reason));

@@ -473,6 +473,17 @@ pub(crate) fn handler_fields(symbols: &SymbolIndex<'_, '_>, handler: NodeId, pat
     let answered = answered.or_else(|| function.returns.as_deref().and_then(of_type));
     let names_of =
         |fields: &[FunctionParameter]| fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
+    if fields.declared.is_empty()
+        && function.request_fields.is_empty()
+        && let Some(schema) = validated_schema(symbols, handler)
+    {
+        fields.request = schema.keyword_arguments.iter().map(|(name, _)| name.clone()).collect();
+        let may_miss = |value: &CallArgument| matches!(value, CallArgument::Call(callee) if ["optional", "default", "nullish"].iter().any(|word| callee.contains(word)));
+        let optional = schema.keyword_arguments.iter().filter(|(_, value)| may_miss(value));
+        fields.optional.extend(optional.map(|(name, _)| name.clone()));
+        fields.response.clone_from(&function.response_fields);
+        return fields;
+    }
     let of_helper = |pick: fn(&SourceFunction) -> &Vec<String>| helper.map(pick).cloned().unwrap_or_default();
     fields.request = match (fields.declared.is_empty(), function.request_fields.is_empty()) {
         (false, _) => names_of(&fields.declared),
@@ -485,6 +496,22 @@ pub(crate) fn handler_fields(symbols: &SymbolIndex<'_, '_>, handler: NodeId, pat
         None => function.response_fields.clone(),
     };
     fields
+}
+
+/// The zod schema that a handler validates its request with: `chatSchema.safeParse(body)`.
+fn validated_schema<'l>(symbols: &SymbolIndex<'l, '_>, handler: NodeId) -> Option<&'l CallSite> {
+    let own = symbols.files[handler.file].source.calls.iter().filter(|call| call.within == handler.function);
+    own.filter_map(|call| {
+        let (schema, verb) = call.callee.rsplit_once('.')?;
+        matches!(verb, "parse" | "safeParse" | "parseAsync" | "safeParseAsync").then_some(schema)
+    })
+    .find_map(|schema| {
+        let (file, name) = symbols.imported_from(handler.file, schema).unwrap_or((handler.file, schema));
+        let source = symbols.files[file].source;
+        let made =
+            source.bindings.iter().find(|binding| binding.name == name && binding.callee == "z.object")?;
+        source.calls.iter().find(|call| call.callee == "z.object" && call.line >= made.line)
+    })
 }
 
 /// The function that a handler hands its request to, if the handler reads nothing of it itself.

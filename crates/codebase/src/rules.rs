@@ -205,6 +205,10 @@ pub(crate) const PROVIDER_HOSTS: &[(&str, &str)] = &[
     ("api.mistral.ai", "mistral"),
     ("api.cohere.", "cohere"),
     (":11434", "ollama"),
+    // Compatible servers under any address.
+    ("/chat/completions", "openai"),
+    (":generateContent", "google-genai"),
+    (":streamGenerateContent", "google-genai"),
 ];
 
 /// The rule of a library in an ecosystem.

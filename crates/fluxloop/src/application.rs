@@ -32,7 +32,7 @@ impl Application {
 /// How a request gets into the program without a server, and into which application. Django finds its application itself.
 pub(crate) fn find_application(
     input: &RecipeInput<'_>,
-    django_settings: Option<&str>,
+    is_django_project: bool,
 ) -> Option<(InProcessClient, Option<Application>)> {
     // The framework of the routes may be another than the one that was asked for.
     let web =
@@ -45,7 +45,7 @@ pub(crate) fn find_application(
     };
     let (framework, client) = web.into_iter().find(fits)?;
     if client == InProcessClient::Django {
-        return django_settings.map(|_| (client, None));
+        return is_django_project.then_some((client, None));
     }
     let anchors: Vec<String> = framework
         .anchors

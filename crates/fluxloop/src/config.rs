@@ -26,9 +26,9 @@ pub(crate) struct ProjectConfig<'a> {
     pub(crate) runner: &'a RunnerConfig,
     /// The agent's endpoint, if it is called over HTTP.
     pub(crate) url: Option<&'a str>,
+    /// The first input of a new project.
+    pub(crate) sample_input: String,
 }
-
-pub(crate) const SAMPLE_INPUT: &str = "Hello, what can you do for me?";
 
 pub(crate) fn create_file_edit(path: String, content: String, why: &str) -> Edit {
     Edit {
@@ -60,7 +60,7 @@ impl ProjectConfig<'_> {
         let inputs = || {
             create_file_edit(
                 format!("{folder}/inputs/inputs.yaml"),
-                format!("inputs:\n  - input: {}\n", json!(SAMPLE_INPUT)),
+                format!("inputs:\n  - input: {}\n", json!(self.sample_input)),
                 "A sample input to start with; add your own.",
             )
         };
@@ -111,7 +111,7 @@ impl ProjectConfig<'_> {
         let url = self.url.map(|url| format!("  environment_vars:\n    AGENT_URL: {}\n", json!(url)));
         let inputs = match self.release_line {
             ReleaseLine::V02 | ReleaseLine::V03 => "inputs_file: inputs/inputs.yaml\n".to_owned(),
-            ReleaseLine::V04 => format!("input:\n  items:\n    - text: {}\n", json!(SAMPLE_INPUT)),
+            ReleaseLine::V04 => format!("input:\n  items:\n    - text: {}\n", json!(self.sample_input)),
         };
         let head = format!("name: {}\niterations: 1\nrunner:\n", self.name);
         [head, runner.concat(), url.unwrap_or_default(), inputs].concat()
@@ -164,7 +164,7 @@ impl ProjectConfig<'_> {
         }];
         let inputs = inside(named.as_deref().unwrap_or("inputs/inputs.yaml"));
         if needs_inputs && tree.metadata(&inputs).is_ok_and(|found| found.is_none()) {
-            let content = format!("inputs:\n  - input: {}\n", json!(SAMPLE_INPUT));
+            let content = format!("inputs:\n  - input: {}\n", json!(self.sample_input));
             edits.push(create_file_edit(
                 inputs,
                 content,

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::integrate::{Contribution, RecipeInput};
 use crate::python::EntryMethod;
+use crate::target::is_text_type;
 
 /// Limit on decorated functions besides the agent.
 const MAX_DECORATED_PARTS: usize = 6;
@@ -130,6 +131,22 @@ fn decorate_part(input: &RecipeInput<'_>, part: &AgentFunction, contribution: &m
     }
 }
 
+/// Whether a function takes something that is not data: a database, a client, a request.
+fn takes_objects(input: &RecipeInput<'_>, path: &str, name: &str) -> bool {
+    #[rustfmt::skip] // a list, not a column
+    const OBJECTS: &[&str] = &[
+        "db", "database", "session", "conn", "connection", "client", "request", "req", "websocket", "response",
+        "background_tasks", "engine", "store", "cache", "ctx", "context", "app", "service", "llm", "model", "graph", "agent", "deps",
+    ];
+    let seen = input.file_summary(path).unwrap_or_default();
+    let function = seen.functions.iter().find(|function| function.name == name);
+    let parameters = function.map(|function| function.parameters.as_slice()).unwrap_or_default();
+    parameters.iter().any(|parameter| {
+        let is_text = parameter.annotation.as_deref().is_some_and(is_text_type);
+        parameter.injected || !is_text && OBJECTS.contains(&parameter.name.as_str())
+    })
+}
+
 /// Whether a function only makes something that is run later: its calls say nothing about an answer.
 fn is_factory(name: &str) -> bool {
     let name = name.rsplit('.').next().unwrap_or(name).trim_start_matches('_');
@@ -159,7 +176,13 @@ fn add_decorator(
     contribution: &mut Contribution,
 ) -> bool {
     let plain = name.rsplit('.').next().unwrap_or(name);
-    let decorator = format!("@fluxloop.{kind}(name={})", json!(plain));
+    let capture = match (takes_objects(input, path, name), kind) {
+        (false, _) => "",
+        // The SDK would turn a database or a request into JSON, and could fail.
+        (true, "agent" | "trace") => ", capture_input=False",
+        (true, _) => return false,
+    };
+    let decorator = format!("@fluxloop.{kind}(name={}{capture})", json!(plain));
     match decorate_function(input.tree, path, name, &decorator, SDK_IMPORT, why.to_owned()) {
         Ok(edit) => {
             let known = |known: &Edit| known.filepath == edit.filepath && known.anchors == edit.anchors;

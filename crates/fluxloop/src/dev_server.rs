@@ -9,7 +9,7 @@ use crate::recipe::Recipe;
 /// The port of a package's development server, if it appears in the code.
 pub(crate) fn find_port(tree: &Tree, files: &[String]) -> Option<u16> {
     let pattern = Regex::new(
-        r"(?:listen\(\s*|[Pp]ort\s*[:=]\s*|PORT\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ]|\s-p\s)[^\d\n]{0,40}?(\d{4,5})\b",
+        r"(?:listen\(\s*|\bport\s*[:=]\s*|[a-z]Port\s*[:=]\s*|\bPORT\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ]|\s-p\s)[^\d\n{]{0,40}?(\d{4,5})\b",
     )
     .ok()?;
     files.iter().take(20).find_map(|path| {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::blocker::Blocker;
 use crate::integrate::display_route;
-use crate::target::{is_id_name, is_text_type};
+use crate::target::{is_id_name, is_invented_id, is_text_type};
 
 /// A request with one input string, and where the reply is in its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,8 @@ enum PathPart {
     Text(String),
     /// An environment variable that the user sets.
     Variable(String),
+    /// An id: of the environment, else an invented one.
+    Id(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +73,8 @@ enum FieldValue {
     Constant(Value),
     /// An environment variable that the user sets.
     Variable(String),
+    /// An id: of the environment, else an invented one.
+    Id(String),
 }
 
 /// A header whose value comes from the environment: credentials never stand in a file.
@@ -97,7 +101,7 @@ const INPUT_FIELDS: &[&str] = &[
 const MESSAGE_LIST_FIELDS: &[&str] = &["messages", "history", "conversation", "chat_history"];
 #[rustfmt::skip]
 const REPLY_FIELDS: &[&str] = &[
-    "answer", "reply", "response", "output", "message", "text", "content", "result", "completion", "final_output", "data",
+    "answer", "reply", "response", "output", "text", "content", "result", "completion", "final_output", "data", "message",
     "bot_response", "botResponse", "ai_response", "aiResponse", "assistant", "generated_text", "response_text",
 ];
 /// Response fields that report status and never contain the reply.
@@ -165,8 +169,8 @@ impl AgentEndpoint {
         }
         let path =
             path_parts(&route.path, &mut warnings).map_err(|why| blocked(format!("{why} ({shown})")))?;
-        if expects_file(route, source) && !is_named {
-            return Err(blocked(format!("{shown} expects a file")));
+        if let Some(what) = find_obstacle(route, source).filter(|_| !is_named) {
+            return Err(blocked(format!("{shown} {what}")));
         }
         let is_remote =
             ["runs.stream(", "runs.create(", ".threads."].iter().any(|call| source.contains(call));
@@ -191,9 +195,12 @@ impl AgentEndpoint {
             }
             None => {
                 let seen = if route.request.is_empty() {
-                    "does not show which request field carries the text".to_owned()
+                    "is a route whose handler reads no request field that was found".to_owned()
                 } else {
-                    format!("reads several fields ({}), and any could carry the text", names(&route.request))
+                    format!(
+                        "reads {}, and it is not clear which of them carries the text",
+                        names(&route.request)
+                    )
                 };
                 let what = format!("{shown} {seen}");
                 return Err(vec![Blocker::new(what).at(file, route.line).lifted_by("request_field")]);
@@ -209,13 +216,14 @@ impl AgentEndpoint {
             warnings.push(what);
         }
         let extra_fields = fill_extra_fields(route, field.name(), source);
+        for (name, value) in &extra_fields {
+            if let FieldValue::Id(variable) = value {
+                warnings.push(invented_id_warning(&name_of(name), variable));
+            }
+        }
         let needs_thread = |(name, _): &(String, FieldValue)| name.to_lowercase().contains("thread");
         if is_remote && !is_named && extra_fields.iter().any(needs_thread) {
             return Err(blocked(format!("{shown} needs an existing thread of another service")));
-        }
-        let is_status = |name: &String| STATUS_FIELDS.contains(&name.as_str());
-        if !is_named && !route.response.is_empty() && route.response.iter().all(is_status) {
-            return Err(blocked(format!("{shown} returns only a status ({})", names(&route.response))));
         }
         let encoding = Encoding::of_field(route, method, field.name());
         let mut endpoint = Self {
@@ -236,9 +244,21 @@ impl AgentEndpoint {
     /// Sends credentials from the environment, because something in front of the handler checks them.
     pub(crate) fn require_credentials(&mut self, guard: &str, source: &str) {
         let lower = guard.to_lowercase();
-        let is_cookie = ["login_required", "loginrequired", "session_required", "session"]
-            .iter()
-            .any(|word| lower.contains(word));
+        let by_session = [
+            "login_required",
+            "loginrequired",
+            "session",
+            "auth(",
+            "getauth",
+            "getuser",
+            "currentuser",
+            "clerk",
+            "supabase",
+        ];
+        let reads_header =
+            ["authorization", "bearer", "x-api-key"].iter().any(|word| source.to_lowercase().contains(word));
+        let is_cookie =
+            !reads_header && (lower == "auth" || by_session.iter().any(|word| lower.contains(word)));
         let name = if is_cookie { "Cookie".to_owned() } else { credential_header(source) };
         let variable = format!("AGENT_{}", variable_name(&name));
         self.warnings.push(format!(
@@ -246,6 +266,11 @@ impl AgentEndpoint {
             self.label
         ));
         self.credentials = Some(CredentialHeader { name, variable });
+    }
+
+    /// The field that carries the text.
+    pub(crate) fn text_field(&self) -> &str {
+        self.field.name()
     }
 
     pub(crate) fn needs_credentials(&self) -> bool {
@@ -256,11 +281,11 @@ impl AgentEndpoint {
     pub(crate) fn variables(&self) -> Vec<String> {
         let path = self.path.iter().filter_map(|part| match part {
             PathPart::Variable(name) => Some(name.clone()),
-            PathPart::Text(_) => None,
+            PathPart::Text(_) | PathPart::Id(_) => None,
         });
         let fields = self.extra_fields.iter().filter_map(|(_, value)| match value {
             FieldValue::Variable(name) => Some(name.clone()),
-            FieldValue::Constant(_) => None,
+            FieldValue::Constant(_) | FieldValue::Id(_) => None,
         });
         path.chain(fields).collect()
     }
@@ -269,7 +294,7 @@ impl AgentEndpoint {
     pub(crate) fn display_path(&self) -> String {
         let part = |part: &PathPart| match part {
             PathPart::Text(text) => text.clone(),
-            PathPart::Variable(name) => format!("{{{name}}}"),
+            PathPart::Variable(name) | PathPart::Id(name) => format!("{{{name}}}"),
         };
         self.path.iter().map(part).collect()
     }
@@ -295,6 +320,7 @@ impl AgentEndpoint {
         let more = self.extra_fields.iter().map(|(name, value)| match value {
             FieldValue::Constant(value) => (name.clone(), value.clone()),
             FieldValue::Variable(variable) => (name.clone(), json!(format!("VARIABLE:{variable}"))),
+            FieldValue::Id(variable) => (name.clone(), json!(format!("ID:{variable}"))),
         });
         Value::Object(std::iter::once((self.name().to_owned(), text)).chain(more).collect())
     }
@@ -309,6 +335,7 @@ impl AgentEndpoint {
         let part = |part: &PathPart| match part {
             PathPart::Text(text) => json!(text).to_string(),
             PathPart::Variable(name) => required_call(name, language),
+            PathPart::Id(name) => id_expression(name, language),
         };
         self.path.iter().map(part).collect::<Vec<_>>().join(" + ")
     }
@@ -399,6 +426,7 @@ impl AgentEndpoint {
         let part = |part: &PathPart| match part {
             PathPart::Text(text) => format!(" + {}", json!(text)),
             PathPart::Variable(name) => format!(" + {}", required_call(name, language)),
+            PathPart::Id(name) => format!(" + ({})", id_expression(name, language)),
         };
         rest.map(part).collect()
     }
@@ -484,7 +512,9 @@ impl AgentEndpoint {
 
     /// Whether the file that is made reads the environment.
     pub(crate) fn reads_environment(&self) -> bool {
-        self.credentials.is_some() || !self.variables().is_empty()
+        let has_id = self.path.iter().any(|part| matches!(part, PathPart::Id(_)))
+            || self.extra_fields.iter().any(|(_, value)| matches!(value, FieldValue::Id(_)));
+        has_id || self.credentials.is_some() || !self.variables().is_empty()
     }
 
     pub(crate) fn add_warning(&mut self, warning: String) {
@@ -512,14 +542,23 @@ fn required_call(variable: &str, language: BridgeLanguage) -> String {
     }
 }
 
+/// Code that reads an id from the environment, or else uses one that means nothing.
+fn id_expression(variable: &str, language: BridgeLanguage) -> String {
+    match language {
+        BridgeLanguage::Python => format!("os.environ.get({}, \"fluxloop\")", json!(variable)),
+        BridgeLanguage::Script => format!("process.env.{variable} ?? \"fluxloop\""),
+    }
+}
+
 /// A value as an expression: in Python and JavaScript they differ in three words.
 fn render_value(value: &Value, language: BridgeLanguage) -> String {
     let each = |value: &Value| render_value(value, language);
     match (value, language) {
         (Value::String(text), _) if text == "TEXT" => "message".to_owned(),
-        (Value::String(text), _) => match text.strip_prefix("VARIABLE:") {
-            Some(variable) => required_call(variable, language),
-            None => value.to_string(),
+        (Value::String(text), _) => match (text.strip_prefix("VARIABLE:"), text.strip_prefix("ID:")) {
+            (Some(variable), _) => required_call(variable, language),
+            (_, Some(variable)) => id_expression(variable, language),
+            _ => value.to_string(),
         },
         (Value::Array(items), _) => format!("[{}]", items.iter().map(each).collect::<Vec<_>>().join(", ")),
         (Value::Object(fields), _) => {
@@ -562,9 +601,10 @@ fn path_parts(path: &str, warnings: &mut Vec<String>) -> Result<Vec<PathPart>, S
         let name = text(1).or_else(|| text(4)).or_else(|| text(5)).or_else(|| text(6)).unwrap_or_default();
         let kind = text(2).or_else(|| text(3)).unwrap_or_default();
         parts.push(PathPart::Text(path[last..all.start()].to_owned()));
-        parts.push(if is_id_name(name) && kind != "int" {
-            warnings.push(format!("`fluxloop` stands for `{name}` in the path"));
-            PathPart::Text("fluxloop".to_owned())
+        parts.push(if is_id_name(name) && is_invented_id(name) && kind != "int" {
+            let variable = format!("AGENT_{}", variable_name(name));
+            warnings.push(invented_id_warning(name, &variable));
+            PathPart::Id(variable)
         } else {
             PathPart::Variable(format!("AGENT_{}", variable_name(name)))
         });
@@ -591,12 +631,57 @@ fn path_parts(path: &str, warnings: &mut Vec<String>) -> Result<Vec<PathPart>, S
     Ok(joined)
 }
 
+fn invented_id_warning(name: &str, variable: &str) -> String {
+    format!("`{name}` is sent as `fluxloop`; if it must exist, set {variable}")
+}
+
+/// Why one text cannot be sent to a route, or its answer not be had, if that is so.
+fn find_obstacle(route: &Route, source: &str) -> Option<&'static str> {
+    let streams =
+        ["StreamingResponse", "EventSourceResponse", "text/event-stream", "yield ", "ReadableStream"]
+            .iter()
+            .any(|word| source.contains(word));
+    let is_status = |name: &String| STATUS_FIELDS.contains(&name.as_str());
+    if expects_file(route, source) {
+        Some("expects a file")
+    } else if answers_with_page(source) {
+        Some("answers with a page, not with the text of an answer")
+    } else if answers_later(source) {
+        Some("starts the work in the background and answers before it is done")
+    } else if !streams && !route.response.is_empty() && route.response.iter().all(is_status) {
+        Some("returns only a status")
+    } else {
+        None
+    }
+}
+
 /// Whether a handler reads a file from the request.
 fn expects_file(route: &Route, source: &str) -> bool {
     let by_code =
         ["UploadFile", "request.files", "request.FILES", "req.file", "req.files", "FileInterceptor"];
     let by_guard = |guard: &String| guard.contains("upload") || guard.contains("multer");
     by_code.iter().any(|word| source.contains(word)) || route.guards.iter().any(by_guard)
+}
+
+/// Whether a handler only renders templates.
+fn answers_with_page(source: &str) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| source.contains(word));
+    has(&["render_template(", "return render(", "TemplateResponse(", "res.render(", "render_to_string("])
+        && !has(&[
+            "jsonify(",
+            "JsonResponse(",
+            "JSONResponse(",
+            "Response(",
+            ".json(",
+            "StreamingHttpResponse",
+        ])
+}
+
+/// Whether a handler hands the work to a queue or a background task.
+fn answers_later(source: &str) -> bool {
+    [".add_task(", ".delay(", ".apply_async(", ".enqueue(", "queue.add(", "Queue.add("]
+        .iter()
+        .any(|word| source.contains(word))
 }
 
 /// The guard among the names in front of a handler, if one checks who calls.
@@ -694,8 +779,12 @@ fn value_for_field(route: &Route, name: &str, source: &str) -> Option<FieldValue
     if is_list {
         return constant(json!([]));
     }
-    if is_id_name(name) {
-        return constant(if is_string { json!("fluxloop") } else { json!(1) });
+    if is_id_name(name) && is_invented_id(name) {
+        return if is_string {
+            Some(FieldValue::Id(format!("AGENT_{}", variable_name(name))))
+        } else {
+            constant(json!(1))
+        };
     }
     match (annotation.as_str(), name) {
         ("bool" | "boolean", _) => return constant(json!(false)),
@@ -713,7 +802,8 @@ fn value_for_field(route: &Route, name: &str, source: &str) -> Option<FieldValue
     }
     // Code that reads a field does not tell that it must be there, unless it refuses requests without it.
     let refuses = Regex::new(&format!(r"!\s*(?:\w+\.)?{0}\b|not\s+{0}\b", regex::escape(name)));
-    let is_needed = declared.is_some() || refuses.is_ok_and(|refuses| refuses.is_match(source));
+    let is_needed =
+        declared.is_some() || is_id_name(name) || refuses.is_ok_and(|refuses| refuses.is_match(source));
     is_needed.then(|| FieldValue::Variable(format!("AGENT_{}", variable_name(name))))
 }
 
@@ -804,10 +894,10 @@ mod tests {
             );
         };
         check("/chat/", Some("\"/chat/\""));
-        check("/chat/{session_id}", Some("\"/chat/fluxloop\""));
-        check("/chat/<string:session_id>/send", Some("\"/chat/fluxloop/send\""));
-        check("/chat/:chatId", Some("\"/chat/fluxloop\""));
-        check("/chat/[id]", Some("\"/chat/fluxloop\""));
+        let id = "os.environ.get(\"AGENT_SESSION_ID\", \"fluxloop\")";
+        check("/chat/{session_id}", Some(&format!("\"/chat/\" + {id}")));
+        check("/chat/<string:session_id>/send", Some(&format!("\"/chat/\" + {id} + \"/send\"")));
+        check("/bots/{botId}", Some("\"/bots/\" + _required(\"AGENT_BOT_ID\")"));
         check("/bots/<int:id>/x", Some("\"/bots/\" + _required(\"AGENT_ID\") + \"/x\""));
         check("/bots/{name}", Some("\"/bots/\" + _required(\"AGENT_NAME\")"));
         for path in ["/x/*", "/x y", "/x\"y", "/x/[...slug]", "^x$", "(computed)"] {
@@ -826,7 +916,12 @@ mod tests {
                 AgentEndpoint::from_route(&route, source, None, RouteChoice::Found, &NameRedactor::default());
             assert_eq!(found.unwrap().fields_expression(BridgeLanguage::Python), expected, "{request:?}");
         };
-        check("", &["message", "session_id"], &[], "{\"message\": message, \"session_id\": \"fluxloop\"}");
+        check(
+            "",
+            &["message", "session_id"],
+            &[],
+            "{\"message\": message, \"session_id\": os.environ.get(\"AGENT_SESSION_ID\", \"fluxloop\")}",
+        );
         check("", &["message", "session_id"], &["session_id"], "{\"message\": message}");
         check("", &["message", "chatHistory", "tone"], &[], "{\"chatHistory\": [], \"message\": message}");
         check(

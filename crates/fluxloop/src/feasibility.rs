@@ -137,8 +137,9 @@ pub fn integrate_or_fall_back(
             if search.is_exhausted() {
                 return Ok(first);
             }
-            let is_other = other.ecosystem == recipe.ecosystem && other.name != recipe.name;
-            if is_other {
+            let is_other =
+                other.name != recipe.name || (options.package.is_none() && folder != first.package);
+            if other.ecosystem == recipe.ecosystem && is_other {
                 let package = Some(search::package_argument(&folder).to_owned());
                 let options = IntegrationOptions { package, ..options.clone() };
                 let mut next = integrate(tree, profile, other, &options)?;

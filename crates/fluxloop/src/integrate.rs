@@ -20,7 +20,7 @@ use crate::config::{ProjectConfig, RunnerConfig};
 use crate::layout::{FluxloopLayout, read_package_json};
 use crate::recipe::{Recipe, SdkSupport};
 use crate::release_line::ReleaseLine;
-use crate::{dependency, install, node, package, python};
+use crate::{dependency, install, node, package, python, sample_input};
 
 /// How FluxLoop is integrated into a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub struct IntegrationOptions {
 #[derive(Debug)]
 pub struct Integration {
     pub recipe: &'static Recipe,
+    /// The folder of the package; empty for the root.
+    pub package: String,
     pub variant: Variant,
     pub why_variant: String,
     pub release_line: ReleaseLine,
@@ -168,6 +170,8 @@ pub(crate) struct Contribution {
     pub(crate) prerequisites: Vec<String>,
     /// What could be run, the chosen one first.
     pub(crate) candidates: Vec<Candidate>,
+    /// The request field that carries the text.
+    pub(crate) text_field: Option<String>,
     /// FluxLoop's SDK has to be installed: an edit imports it.
     pub(crate) needs_sdk: bool,
     /// Where the SDK keeps its records, if the wrapper opens the trace.
@@ -225,11 +229,15 @@ impl RecipeInput<'_> {
 
     /// Routes that nothing connects to an agent.
     pub(crate) fn other_routes(&self) -> impl Iterator<Item = &Route> {
+        self.own_routes(&self.profile.other_routes)
+    }
+
+    /// Those of the package, in the language of the recipe.
+    fn own_routes<'r>(&'r self, routes: &'r [Route]) -> impl Iterator<Item = &'r Route> {
         let is_python = self.recipe().ecosystem == Ecosystem::Python;
-        let own = move |route: &&Route| {
+        routes.iter().filter(move |route| {
             self.owns_file(&route.file) && package::is_python_file(&route.file) == is_python
-        };
-        self.profile.other_routes.iter().filter(own)
+        })
     }
 
     pub(crate) fn file_exists(&self, path: &str) -> bool {
@@ -249,7 +257,7 @@ impl RecipeInput<'_> {
     }
 
     pub(crate) fn routes(&self) -> impl Iterator<Item = &Route> {
-        self.profile.routes.iter().filter(|route| self.owns_file(&route.file))
+        self.own_routes(&self.profile.routes)
     }
 
     /// Path of a file of the package, relative to the repository root.
@@ -322,6 +330,7 @@ pub fn integrate(
     };
     if let Some(runner) = &found.runner {
         let setup = ProjectConfig {
+            sample_input: sample_input::find_sample_input(&input, found.text_field.as_deref()),
             release_line: input.release_line(),
             name: &input.name,
             runner,
@@ -451,6 +460,7 @@ fn build_integration(
     let target = if shown_target.is_empty() { String::new() } else { format!(", running {shown_target}") };
     Integration {
         recipe,
+        package: input.package.clone(),
         variant: input.variant,
         why_variant,
         release_line: line,

@@ -30,6 +30,7 @@ mod python;
 mod recipe;
 mod release_line;
 mod runner_pattern;
+mod sample_input;
 mod target;
 mod wrapper;
 

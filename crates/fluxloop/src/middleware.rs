@@ -44,7 +44,7 @@ pub(crate) fn middleware_edit(
     Ok(Edit {
         filepath: anchor.path.clone(),
         strategy: Strategy::InsertMiddleware,
-        anchors: vec![Anchor { kind: AnchorKind::AfterMatch, pattern: line.to_owned(), index }],
+        anchors: vec![Anchor { kind: AnchorKind::AfterMatch, pattern: regex::escape(line), index }],
         payload: Payload {
             import: Some(import.to_owned()),
             code: Some(format!("{name}.use(fluxloop({{ projectKey: process.env.FLUXLOOP_PROJECT_KEY }}));")),

@@ -13,7 +13,7 @@ use crate::install;
 use crate::integrate::{Contribution, RecipeInput};
 use crate::middleware;
 use crate::package::is_python_file;
-use crate::python::{add_endpoint_notes, nearest_routes};
+use crate::python::{add_endpoint_notes, nearest_routes, other_routes_phrase};
 use crate::recipe::SdkSupport;
 use crate::release_line::ReleaseLine;
 
@@ -90,14 +90,12 @@ fn named_route(input: &RecipeInput<'_>, wanted: &str) -> Result<(Route, AgentEnd
 }
 
 fn nothing_found(input: &RecipeInput<'_>) -> Blocker {
-    let others: Vec<String> = input.other_routes().take(4).map(|route| input.display_route(route)).collect();
-    let title = input.recipe().title;
-    let what = if others.is_empty() {
+    let (title, routes) = (input.recipe().title, other_routes_phrase(input));
+    let what = if routes.is_empty() {
         format!("no route of this {title} program was found{}", input.location_phrase())
     } else {
         format!(
-            "no call of a language model was found behind the routes of this {title} program ({})",
-            others.join(", ")
+            "no call of a known language model was found behind the routes of this {title} program{routes}"
         )
     };
     Blocker::new(what).lifted_by("agent")
@@ -174,6 +172,7 @@ fn add_bridge(
     contribution.start_command = Some(format!("{start}{place}"));
     add_endpoint_notes(endpoint, contribution);
     contribution.target = format!("{} {}", endpoint.method, route.path);
+    contribution.text_field = Some(endpoint.text_field().to_owned());
     contribution.url = Some(endpoint.url(&base));
 }
 

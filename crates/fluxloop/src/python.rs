@@ -22,6 +22,8 @@ use crate::wrapper::{AgentObject, PythonWrapper, Recording};
 const WRAPPER_RATIONALE: &str = "FluxLoop calls this; it hands the input to the agent.";
 
 /// Limits on the candidates of each kind.
+/// Below this score a function or object is not run unasked.
+const MIN_FUNCTION_SCORE: i32 = -5;
 const MAX_FUNCTIONS: usize = 20;
 const MAX_ROUTES: usize = 20;
 
@@ -42,6 +44,12 @@ pub(crate) enum EntryMethod {
     Route { route: Box<Route>, endpoint: AgentEndpoint },
 }
 
+/// A Django project: its settings module, and the folder of its `manage.py`.
+struct DjangoProject {
+    settings: String,
+    folder: String,
+}
+
 /// A candidate and how to run it, or what keeps it from being run.
 struct PythonCandidate {
     candidate: Candidate,
@@ -55,6 +63,18 @@ pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blo
         check_sdk_not_shadowed(input)?;
     }
     let mut all = find_candidates(input)?;
+    // What only helps to answer is not run unasked.
+    for one in &mut all {
+        let is_helper =
+            one.candidate.kind != CandidateKind::Route && one.candidate.score < MIN_FUNCTION_SCORE;
+        if is_helper && one.entry.is_ok() && input.options.agent.is_none() {
+            let candidate = &one.candidate;
+            let shown =
+                input.redactor().name(NameKind::Target, &candidate.agent, &candidate.path, candidate.line);
+            let what = format!("by its name, {shown} only helps to answer, and nothing better was found");
+            one.entry = Err(vec![Blocker::new(what).lifted_by("agent")]);
+        }
+    }
     let chosen = all.iter().position(|one| one.entry.is_ok());
     let Some(chosen) = chosen else {
         let mut blockers: Vec<Blocker> =
@@ -75,7 +95,7 @@ pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blo
         ..Contribution::default()
     };
     let django = django_settings(input);
-    let application = find_application(input, django.as_deref());
+    let application = find_application(input, django.is_some());
     // A program that runs by itself is not traced by us: decorators in it would record nothing.
     let is_reached = !matches!(way, EntryMethod::Route { .. }) || application.is_some();
     let mut traced = false;
@@ -84,7 +104,7 @@ pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blo
         traced = decorations::add_decorations(input, &way, agent.as_ref(), &mut found);
     }
     let folder = input.release_line().project_folder(&input.name);
-    add_entry(input, way, traced, django.as_deref(), application, &folder, &mut found);
+    add_entry(input, way, traced, django.as_ref(), application, &folder, &mut found);
     if let Some(agent) = &agent {
         note_other_candidates(input, agent, &mut found);
     }
@@ -102,17 +122,26 @@ fn nothing_found(input: &RecipeInput<'_>) -> Blocker {
         let what = format!("only examples, tests or tools call a language model: {}", asides.join(", "));
         return Blocker::new(what).lifted_by("agent");
     }
-    let routes: Vec<String> = input.other_routes().take(4).map(|route| input.display_route(route)).collect();
     let place = input.location_phrase();
-    let what = if routes.is_empty() {
-        format!("no call of a language model or an agent framework was found{place}")
-    } else {
-        format!(
-            "no call of a language model or an agent framework was found{place}, and none was found behind its routes ({})",
-            routes.join(", ")
-        )
-    };
+    let routes = other_routes_phrase(input);
+    let what = format!("no call of a known language model or agent framework was found{place}{routes}");
     Blocker::new(what).lifted_by("agent")
+}
+
+/// The routes that nothing connects to a model, the most likely first.
+pub(crate) fn other_routes_phrase(input: &RecipeInput<'_>) -> String {
+    const MAX_SHOWN: usize = 4;
+    let mut routes: Vec<&Route> = input.other_routes().collect();
+    if routes.is_empty() {
+        return String::new();
+    }
+    routes.sort_by_cached_key(|route| {
+        -(rank_name(&route.path) + rank_name(&route.handler) / 2 + i32::from(route.method == "POST") * 5)
+    });
+    let shown: Vec<String> = routes.iter().take(MAX_SHOWN).map(|route| input.display_route(route)).collect();
+    let rest = routes.len() - shown.len();
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    format!("; its routes are {}{more}", shown.join(", "))
 }
 
 /// The repository's own module of that name would be imported instead of the SDK.
@@ -136,7 +165,7 @@ fn find_candidates(input: &RecipeInput<'_>) -> Result<Vec<PythonCandidate>, Vec<
     let mut all = Vec::new();
     all.extend(graph_candidates(input));
     let django = django_settings(input);
-    let application = find_application(input, django.as_deref()).and_then(|(_, application)| application);
+    let application = find_application(input, django.is_some()).and_then(|(_, application)| application);
     let agents: Vec<&Agent> =
         input.agents().filter(|agent| !input.is_example_or_test(&agent.path)).take(MAX_FUNCTIONS).collect();
     for agent in &agents {
@@ -315,7 +344,7 @@ fn named_candidate(input: &RecipeInput<'_>, wanted: &str) -> Result<PythonCandid
     if let Some(signature) = seen.functions.iter().find(|function| function.name == name) {
         let function = TargetFunction::from_signature(path, signature);
         let django = django_settings(input);
-        let application = find_application(input, django.as_deref()).and_then(|(_, application)| application);
+        let application = find_application(input, django.is_some()).and_then(|(_, application)| application);
         let context = agent.as_ref().and_then(|agent| agent.request_context.as_ref());
         let entry = entry_by_function(input, &function, context, application.as_ref())
             .map_err(|why| blocked(format!("`{shown}` cannot be called with one text: {why}")));
@@ -477,9 +506,9 @@ fn graph_candidates(input: &RecipeInput<'_>) -> Vec<PythonCandidate> {
             Some(object) => entry_for_object(input, &path, &seen, &name, object).and_then(|entry| {
                 entry.ok_or_else(|| "its file has a name that cannot be imported".to_owned())
             }),
-            None => {
-                Err(format!("`{shown}`, which langgraph.json names, is not made when its file is loaded"))
-            }
+            None => Err(format!(
+                "no line at the top level was found that makes `{shown}`, which langgraph.json names"
+            )),
         };
         let entry = entry
             .map_err(|why| vec![Blocker::new(why).at(input.redactor().file(&path), 0).lifted_by("agent")]);
@@ -522,7 +551,7 @@ fn add_entry(
     input: &RecipeInput<'_>,
     way: EntryMethod,
     is_traced: bool,
-    django: Option<&str>,
+    django: Option<&DjangoProject>,
     application: Option<(InProcessClient, Option<Application>)>,
     folder: &str,
     contribution: &mut Contribution,
@@ -540,7 +569,8 @@ fn add_entry(
         (true, ReleaseLine::V04) => Recording::OwnTrace { name, records_agent: !is_traced },
     };
     let opens_trace = matches!(recording, Recording::OwnTrace { .. });
-    let wrapper = PythonWrapper { folder, root: "", django, recording };
+    let settings = django.map(|django| django.settings.as_str());
+    let wrapper = PythonWrapper { folder, root: "", django: settings, recording };
     let content = match &way {
         EntryMethod::Function { function, module, application: None, .. }
             if function.is_directly_callable()
@@ -557,6 +587,9 @@ fn add_entry(
         }
         EntryMethod::Function { function, module, passing, object, application } => {
             contribution.target = format!("{}:{}", module.name, function.name);
+            let route = input.routes().find(|route| route.agent == function.name && route.passes_input);
+            let field = route.and_then(|route| route.request.first());
+            contribution.text_field = field.cloned();
             let shown = input.display_name(&function.name, &function.path, function.line);
             contribution.notes.extend(passing.notes.iter().map(|note| format!("{note} of {shown}.")));
             PythonWrapper { root: &module.root, ..wrapper }.wrap_function(
@@ -573,7 +606,9 @@ fn add_entry(
         }
         EntryMethod::Route { route, endpoint } => {
             contribution.target = format!("{} {}", endpoint.method, route.path);
+            contribution.text_field = Some(endpoint.text_field().to_owned());
             add_endpoint_notes(endpoint, contribution);
+            let wrapper = PythonWrapper { root: django.map_or("", |django| &django.folder), ..wrapper };
             render_route_wrapper(input, route, endpoint, &wrapper, application, contribution)
         }
     };
@@ -672,7 +707,7 @@ fn render_route_wrapper(
                 .prerequisites
                 .push("httpx is installed: the test client of Starlette needs it".to_owned());
         }
-        let root = app.as_ref().map_or_else(|| input.package.clone(), |app| app.module.root.clone());
+        let root = app.as_ref().map_or_else(|| wrapper.root.to_owned(), |app| app.module.root.clone());
         return PythonWrapper { root: &root, ..*wrapper }.wrap_route(by, app.as_ref(), endpoint);
     }
     let port = find_port(input.tree, &input.entry_points()).unwrap_or(input.recipe().port);
@@ -688,10 +723,17 @@ fn render_route_wrapper(
 }
 
 /// The settings module that `manage.py` names.
-fn django_settings(input: &RecipeInput<'_>) -> Option<String> {
-    let text = String::from_utf8(input.tree.read(&input.package_path("manage.py"), 1 << 16).ok()?).ok()?;
+fn django_settings(input: &RecipeInput<'_>) -> Option<DjangoProject> {
     let pattern = Regex::new(r#"DJANGO_SETTINGS_MODULE["']\s*,\s*["']([\w.]+)["']"#).ok()?;
-    Some(pattern.captures(&text)?.get(1)?.as_str().to_owned())
+    // The folder of the package, else one that a file of the program is in.
+    let files = input.agents().map(|agent| &agent.path).chain(input.routes().map(|route| &route.file));
+    let above = files.flat_map(|path| path.match_indices('/').map(|(end, _)| path[..end].to_owned()));
+    let folders: BTreeSet<String> = above.chain([input.package.clone()]).take(200).collect();
+    folders.into_iter().find_map(|folder| {
+        let path = if folder.is_empty() { "manage.py".to_owned() } else { format!("{folder}/manage.py") };
+        let settings = pattern.captures(&input.file_text(&path))?.get(1)?.as_str().to_owned();
+        Some(DjangoProject { settings, folder })
+    })
 }
 
 /// An agent in a sentence: `path/to/file.py:function`.
@@ -707,7 +749,9 @@ fn note_other_candidates(input: &RecipeInput<'_>, chosen: &Agent, contribution: 
     }
     let name = display_agent(input, chosen);
     if chosen.reached_from.is_none() {
-        contribution.notes.push(format!("No call of {name} was found; check whether it is still used."));
+        contribution.notes.push(format!(
+            "No route or entry point that leads to {name} was found; check whether it is what users talk to."
+        ));
     }
     let others = contribution.candidates.len().saturating_sub(1);
     if others > 0 {

@@ -161,12 +161,44 @@ pub(crate) fn text_call(
     Ok(call)
 }
 
+/// Whether a name is that of something a user does not say: an address, a file, a setting.
+fn names_no_text(name: &str) -> bool {
+    let name = name.to_lowercase();
+    [
+        "url",
+        "path",
+        "file",
+        "image",
+        "img",
+        "audio",
+        "video",
+        "email",
+        "phone",
+        "model",
+        "mode",
+        "api_key",
+        "apikey",
+        "date",
+        "folder",
+        "directory",
+        "token",
+        "html",
+        "schema",
+        "ticker",
+        "symbol",
+    ]
+    .iter()
+    .any(|part| name == *part || name.ends_with(&format!("_{part}")) || name.starts_with(&format!("{part}_")))
+}
+
 /// Whether a parameter can carry the text, by its name and type.
 fn could_be_text(parameter: &FunctionParameter) -> bool {
     let name = parameter.name.as_str();
     let is_text = parameter.annotation.as_deref().is_none_or(is_text_type);
     let is_list = matches!(name, "messages" | "history" | "conversation" | "chat_history");
-    !parameter.optional && (is_list || is_text && !NON_TEXT_PARAMETERS.contains(&name) && !is_id_name(name))
+    !parameter.optional
+        && (is_list
+            || is_text && !NON_TEXT_PARAMETERS.contains(&name) && !is_id_name(name) && !names_no_text(name))
 }
 
 /// A value for a parameter that is not the text: an id, an empty history, a switch that is off.
@@ -190,7 +222,7 @@ fn constant_for(parameter: &FunctionParameter) -> Option<String> {
     if is(&["bool"]) {
         return Some("False".to_owned());
     }
-    if is_id_name(&parameter.name) {
+    if is_id_name(&parameter.name) && is_invented_id(&parameter.name) {
         return if is(&["int"]) {
             Some("1".to_owned())
         } else if annotation.is_empty() || is_text_type(&annotation) {
@@ -236,7 +268,13 @@ fn text_value(
             }
             Err(format!("its messages are `{}` objects", shown(NameKind::Type, last)))
         }
-        (Some(text), _) if is_text_type(text) && !is_id_name(&taker.name) => Ok("message".to_owned()),
+        (Some(text), _) if is_text_type(text) && !is_id_name(&taker.name) && !names_no_text(&taker.name) => {
+            Ok("message".to_owned())
+        }
+        (Some(text), _) if is_text_type(text) => Err(format!(
+            "it takes `{}`, which is not what a user says",
+            shown(NameKind::Identifier, &taker.name)
+        )),
         (Some(text), _) => Err(format!("it takes a `{}`, not a text", shown(NameKind::Type, text))),
         (None, _) if of_messages => {
             if reads_attributes_of_messages(body, &taker.name) {
@@ -244,7 +282,11 @@ fn text_value(
             }
             Ok(DICTIONARY.to_owned())
         }
-        (None, _) if NON_TEXT_PARAMETERS.contains(&taker.name.as_str()) || is_id_name(&taker.name) => {
+        (None, _)
+            if NON_TEXT_PARAMETERS.contains(&taker.name.as_str())
+                || is_id_name(&taker.name)
+                || names_no_text(&taker.name) =>
+        {
             Err(format!("it takes `{}`, which is not a text", shown(NameKind::Identifier, &taker.name)))
         }
         (None, _) => Ok("message".to_owned()),
@@ -293,11 +335,43 @@ pub(crate) fn is_id_name(name: &str) -> bool {
     name.ends_with("id") || ["session", "thread", "conversation", "user", "username"].contains(&name.as_str())
 }
 
+/// Whether an id can be invented: that of a conversation or a caller. Others name something that must exist.
+pub(crate) fn is_invented_id(name: &str) -> bool {
+    let name = name.to_lowercase().replace('_', "");
+    let stem = name.strip_suffix("id").unwrap_or(&name);
+    [
+        "session",
+        "thread",
+        "conversation",
+        "conv",
+        "chat",
+        "user",
+        "username",
+        "client",
+        "request",
+        "trace",
+        "message",
+        "run",
+        "correlation",
+        "visitor",
+        "device",
+        "customer",
+        "chatsession",
+        "sender",
+        "",
+    ]
+    .iter()
+    .any(|known| stem == *known || !known.is_empty() && stem.ends_with(known))
+}
+
 /// Whether a type is that of a text, or may be.
 pub(crate) fn is_text_type(annotation: &str) -> bool {
     let plain = annotation.replace([' ', '"', '\''], "");
     let parts = ["", "str", "None", "Optional", "Union", "…", "Any", "object", "Annotated"];
-    plain.starts_with("Annotated[str") || plain.split(['|', '[', ']', ',']).all(|part| parts.contains(&part))
+    plain.starts_with("Annotated[str")
+        || plain.starts_with("constr(")
+        || plain == "StrictStr"
+        || plain.split(['|', '[', ']', ',']).all(|part| parts.contains(&part))
 }
 
 /// A Python module and the folder that it is found from.

@@ -84,7 +84,8 @@ fn function_anchor(tree: &Tree, path: &str, function: &str) -> Result<Anchor, De
         return Err(DecorateError::Ambiguous);
     }
     let rest = &text.content[place.def_start..];
-    let pattern = rest.split_inclusive('(').next().unwrap_or(rest).to_owned();
+    // A regular expression, as editors that apply plans themselves expect it.
+    let pattern = regex::escape(rest.split_inclusive('(').next().unwrap_or(rest));
     let places = anchor::find_matches(&pattern, &text.content)
         .map_err(|finding| DecorateError::NoAnchor(finding.text))?;
     let index = places.iter().position(|found| found.start == place.def_start);

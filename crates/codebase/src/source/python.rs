@@ -162,6 +162,36 @@ impl<'t> PythonVisitor<'t> {
         self.source.bindings.push(CallBinding { name, callee, line, within });
     }
 
+    /// Records a variable as an object of the class that its annotation names.
+    fn record_declared_type(&mut self, target: &Expr, annotation: &Expr) {
+        // In the body of a class it declares a field.
+        if self.functions.is_empty() && !self.classes.is_empty() {
+            return;
+        }
+        let written = self.type_text(annotation);
+        let mut words = written.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
+        let generic = [
+            "Optional",
+            "Union",
+            "List",
+            "Dict",
+            "Any",
+            "Annotated",
+            "Sequence",
+            "Callable",
+            "Literal",
+            "None",
+        ];
+        let class = words.find(|word| {
+            let last = word.rsplit('.').next().unwrap_or(word);
+            last.starts_with(char::is_uppercase) && !generic.contains(&last)
+        });
+        if let (Some(name), Some(class)) = (dotted_name(target), class) {
+            let (line, within) = (self.line(target.start()), self.functions.last().copied());
+            self.source.bindings.push(CallBinding { name, callee: class.to_owned(), line, within });
+        }
+    }
+
     /// The part of the request that a name holds.
     fn request_part(&self, name: &str) -> Option<RequestPart> {
         let within = self.functions.last().copied();
@@ -383,8 +413,10 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
                 }
             }
             Stmt::AnnAssign(assign) => {
-                if let Some(value) = &assign.value {
-                    self.record_binding(&assign.target, value);
+                match &assign.value {
+                    Some(value) if called_name(value).is_some() => self.record_binding(&assign.target, value),
+                    // `service: ChatService = app.state.service`: the type tells more than the value.
+                    _ => self.record_declared_type(&assign.target, &assign.annotation),
                 }
             }
             Stmt::Return(returned) => {

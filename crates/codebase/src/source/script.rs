@@ -404,6 +404,11 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             }
             _ => None,
         };
+        if let (Some((object, name)), Some(part)) = (&target, self.request_part(&node.right))
+            && object.is_empty()
+        {
+            self.request_aliases.push((self.functions.last().copied(), name.clone(), part));
+        }
         if let Some((object, name)) = target {
             if matches!(object.as_str(), "exports" | "module.exports") {
                 self.source.exports.push(name.clone());

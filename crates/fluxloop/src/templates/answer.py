@@ -23,5 +23,7 @@ def _joined(text: str) -> str:
             pieces.append(event)
         elif isinstance(event, dict) and (kind == "data" or line.startswith("{")):
             pieces += [_text(event[name]) for name in ("delta", "token", "chunk", *_ANSWERS) if event.get(name)][:1]
+    if len(pieces) > 1 and all(after.startswith(before) for before, after in zip(pieces, pieces[1:])):
+        return pieces[-1]  # Each is the whole text so far.
     return "".join(pieces)
 @TEXT@

@@ -47,8 +47,8 @@ function plain(found) {
 }
 
 const answers = [
-  "answer", "reply", "response", "output", "output_text", "completion", "generated_text", "choices", "delta", "content",
-  "text", "message", "messages", "result", "data",
+  "answer", "reply", "response", "output", "output_text", "completion", "generated_text", "choices", "delta",
+  "assistantMessage", "content", "text", "result", "data", "messages", "message",
 ];
 
 // Pieces of text in a stream: `data: {"delta": "…"}`, `data: …`, `0:"…"`, or a JSON object on each line.
@@ -70,7 +70,9 @@ function joined(text) {
     const name = ["delta", "token", "chunk", ...answers].find((name) => event?.[name]);
     if (name) pieces.push(plain(event[name]));
   }
-  return pieces.join("");
+  // Each may be the whole text so far.
+  const grows = pieces.length > 1 && pieces.every((piece, at) => at === 0 || piece.startsWith(pieces[at - 1]));
+  return grows ? pieces.at(-1) : pieces.join("");
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -30,6 +30,6 @@ def _text(result) -> str:
 
 _ANSWERS = (
     "answer", "reply", "response", "final_output", "output", "output_text", "completion", "generated_text", "choices",
-    "assistant", "assistantMessage", "assistant_message",
-    "delta", "content", "text", "message", "messages", "result", "raw", "data", "body",
+    "delta", "assistant", "assistantMessage", "assistant_message", "content", "text", "result", "raw", "data", "messages",
+    "message", "body",
 )  # fmt: skip

@@ -1,0 +1,71 @@
+//! The first input of a new FluxLoop project: one that the repository itself gives as an example, if there is one.
+
+use regex::Regex;
+
+use crate::integrate::RecipeInput;
+use crate::project::contains_secret;
+
+/// An input that every agent can answer.
+const GENERAL_INPUT: &str = "Hello, what can you do for me?";
+
+/// Files with example requests.
+const FILES: &[&str] = &[
+    "README.md",
+    "readme.md",
+    "README.rst",
+    "docs/README.md",
+    "docs/api.md",
+    "API.md",
+    "api.http",
+    "requests.http",
+    "test.http",
+    "examples/request.json",
+];
+
+const MAX_INPUT_CHARS: usize = 200;
+
+/// The example value of a request field in the documentation: `curl -d '{"message": "Where is my order?"}'`.
+pub(crate) fn find_sample_input(input: &RecipeInput<'_>, field: Option<&str>) -> String {
+    let found = field.and_then(|field| {
+        let example =
+            Regex::new(&format!(r#"["']?{}["']?\s*:\s*"([^"\\\n]{{5,}})""#, regex::escape(field))).ok()?;
+        FILES.iter().find_map(|file| {
+            let text = input.file_text(&input.package_path(file));
+            let mut values =
+                example.captures_iter(&text).filter_map(|found| Some(found.get(1)?.as_str().trim()));
+            values.find(|value| is_usable(value)).map(str::to_owned)
+        })
+    });
+    found.unwrap_or_else(|| GENERAL_INPUT.to_owned())
+}
+
+/// Whether a value is what a user might write, and not a placeholder or a secret.
+fn is_usable(value: &str) -> bool {
+    let is_placeholder =
+        ["...", "…", "<", "{", "your ", "string"].iter().any(|mark| value.to_lowercase().contains(mark));
+    value.chars().count() <= MAX_INPUT_CHARS
+        && value.contains(' ')
+        && !is_placeholder
+        && !codebase::find_invisible_chars(value).any(|_| true)
+        && !contains_secret(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_and_secrets_are_no_inputs() {
+        for (value, expected) in [
+            ("Where is my order?", true),
+            ("What does clause 4 mean", true),
+            ("string", false),
+            ("Your question here", false),
+            ("<the question>", false),
+            ("Ask …", false),
+            ("hello", false),
+        ] {
+            assert_eq!(is_usable(value), expected, "{value}");
+        }
+    }
+}
