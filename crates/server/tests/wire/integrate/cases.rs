@@ -293,7 +293,7 @@ fn nothing_to_integrate_cases() -> Vec<IntegrateCase> {
             json!({ "agent": "roman/__init__.py:arabic", "confirm": true }),
             vec![],
             &[],
-            "there is no function and no known agent object `arabic` in roman/__init__.py",
+            "no known agent object `arabic`; it has roman (roman/__init__.py)",
             ExpectedFiles::Unchanged,
         ),
         case(
