@@ -88,8 +88,7 @@ RESULTS = {  # Where each line of FluxLoop writes down how a run went.
 }
 LEFTOVERS = {  # What running and building may leave behind, and nothing else.
     *["__pycache__", "experiments", "results", ".state", "node_modules"],
-    *[".next", "next-env.d.ts", "tsconfig.tsbuildinfo", "dist", ".svelte-kit", "build", "public"],
-}
+    *[".next", "next-env.d.ts", "tsconfig.tsbuildinfo", "dist", ".svelte-kit", "build", "public"], "records"}
 
 
 class NotRun(Exception):
@@ -173,6 +172,7 @@ def check(trial):
         for command in plan["postChecks"]:
             trial.run("bash", "-c", command)
     yield f"FluxLoop: {outcome(trial)}"
+    check_records(trial)
 
     ran = trial.snapshot()
     said = trial.fluxway("apply", plan_file, "--root", trial.root)
@@ -282,6 +282,17 @@ def outcome(trial):
     run = json.loads((summaries[0].parent / "trace_summary.jsonl").read_text().splitlines()[0])
     expect(run["output"] == f"stub: {run['input']}", f"asked {run['input']!r}, answered {run['output']!r}")
     return run["output"]
+
+
+def check_records(trial):
+    """Where the plan opens the trace, the SDK has recorded the run of the agent, with its answer."""
+    for wrapper in trial.root.glob(".fluxloop/scenarios/*/fluxloop_target.py"):
+        if "fluxloop.instrument(" not in wrapper.read_text():
+            continue
+        records = wrapper.parent / "records" / "observations.jsonl"
+        kept = [json.loads(line) for line in records.read_text().splitlines()]
+        agents = [record for record in kept if record["type"] == "agent"]
+        expect(agents and "stub: " in json.dumps(agents), f"no agent was recorded in {records}: {kept}")
 
 
 def errors(folder):

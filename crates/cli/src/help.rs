@@ -16,7 +16,8 @@ pub(crate) fn render(words: &[OsString]) -> StyledStr {
     let mut root = Args::command();
     root.build();
     let mut command = root;
-    for word in words.iter().skip(1) {
+    // `fluxway help plan` asks for the same as `fluxway plan --help`.
+    for word in words.iter().skip(1).filter(|word| *word != "help") {
         if let Some(found) = word.to_str().and_then(|word| command.find_subcommand(word)) {
             command = found.clone();
         }
@@ -49,6 +50,13 @@ mod tests {
         for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
             commands(sub, &[path, &[sub.get_name()]].concat(), found);
         }
+    }
+
+    #[test]
+    fn help_command_shows_what_the_flag_shows() {
+        let help = |words: &[&str]| render(&words.iter().map(Into::into).collect::<Vec<_>>()).to_string();
+        assert_eq!(help(&["fluxway", "help", "plan"]), help(&["fluxway", "plan", "--help"]));
+        assert_eq!(help(&["fluxway", "help"]), help(&["fluxway", "--help"]));
     }
 
     #[test]
