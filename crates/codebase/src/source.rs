@@ -51,6 +51,16 @@ impl ParsedSource {
         }
     }
 
+    /// Records a field that a function reads from a part of the request.
+    fn add_request_field(&mut self, function: Option<usize>, part: RequestPart, field: &str) {
+        self.add_field(function, field, |function| &mut function.request_fields);
+        match part {
+            RequestPart::Json => {}
+            RequestPart::Form => self.add_field(function, field, |function| &mut function.form_fields),
+            RequestPart::Query => self.add_field(function, field, |function| &mut function.query_fields),
+        }
+    }
+
     /// Records that a function tolerates the absence of a request field: it gives a default.
     fn add_optional_field(&mut self, function: Option<usize>, field: &str) {
         self.add_field(function, field, |function| &mut function.optional_fields);

@@ -62,7 +62,10 @@ pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blo
     if input.uses_sdk() {
         check_sdk_not_shadowed(input)?;
     }
-    let mut all = find_candidates(input)?;
+    let django = django_settings(input);
+    let application = find_application(input, django.is_some());
+    let own_application = application.as_ref().and_then(|(_, application)| application.as_ref());
+    let mut all = find_candidates(input, own_application)?;
     // What only helps to answer is not run unasked.
     for one in &mut all {
         let is_helper =
@@ -94,8 +97,6 @@ pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blo
         candidates: std::iter::once(candidate).chain(others).collect(),
         ..Contribution::default()
     };
-    let django = django_settings(input);
-    let application = find_application(input, django.is_some());
     // A program that runs by itself is not traced by us: decorators in it would record nothing.
     let is_reached = !matches!(way, EntryMethod::Route { .. }) || application.is_some();
     let mut traced = false;
@@ -158,18 +159,19 @@ fn check_sdk_not_shadowed(input: &RecipeInput<'_>) -> Result<(), Vec<Blocker>> {
 }
 
 /// Everything that could be run, best first. Of equals, the first that analysis found.
-fn find_candidates(input: &RecipeInput<'_>) -> Result<Vec<PythonCandidate>, Vec<Blocker>> {
+fn find_candidates(
+    input: &RecipeInput<'_>,
+    application: Option<&Application>,
+) -> Result<Vec<PythonCandidate>, Vec<Blocker>> {
     if let Some(wanted) = &input.options.agent {
-        return Ok(vec![named_candidate(input, wanted)?]);
+        return Ok(vec![named_candidate(input, wanted, application)?]);
     }
     let mut all = Vec::new();
     all.extend(graph_candidates(input));
-    let django = django_settings(input);
-    let application = find_application(input, django.is_some()).and_then(|(_, application)| application);
     let agents: Vec<&Agent> =
         input.agents().filter(|agent| !input.is_example_or_test(&agent.path)).take(MAX_FUNCTIONS).collect();
     for agent in &agents {
-        all.push(function_candidate(input, agent, application.as_ref()));
+        all.push(function_candidate(input, agent, application));
         all.extend(object_candidate(input, &agent.path));
     }
     for route in input.routes().take(MAX_ROUTES) {
@@ -303,7 +305,11 @@ fn file_stem(path: &str) -> String {
 }
 
 /// The agent that the caller named: `path/to/file.py:name`, or a route.
-fn named_candidate(input: &RecipeInput<'_>, wanted: &str) -> Result<PythonCandidate, Vec<Blocker>> {
+fn named_candidate(
+    input: &RecipeInput<'_>,
+    wanted: &str,
+    application: Option<&Application>,
+) -> Result<PythonCandidate, Vec<Blocker>> {
     let label = |route: &Route| format!("{} {}", route.method, route.path);
     let routes = || input.routes().chain(input.other_routes());
     if let Some(route) = routes().find(|route| label(route) == wanted) {
@@ -343,10 +349,8 @@ fn named_candidate(input: &RecipeInput<'_>, wanted: &str) -> Result<PythonCandid
     };
     if let Some(signature) = seen.functions.iter().find(|function| function.name == name) {
         let function = TargetFunction::from_signature(path, signature);
-        let django = django_settings(input);
-        let application = find_application(input, django.is_some()).and_then(|(_, application)| application);
         let context = agent.as_ref().and_then(|agent| agent.request_context.as_ref());
-        let entry = entry_by_function(input, &function, context, application.as_ref())
+        let entry = entry_by_function(input, &function, context, application)
             .map_err(|why| blocked(format!("`{shown}` cannot be called with one text: {why}")));
         let mut against = Vec::new();
         if agent.is_none() {

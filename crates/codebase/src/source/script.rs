@@ -228,12 +228,7 @@ impl<'t> ScriptVisitor<'t> {
 
     /// Records a field that is read from a part of the request.
     fn record_request_field(&mut self, part: RequestPart, field: &str) {
-        self.record_field(field, |function| &mut function.request_fields);
-        match part {
-            RequestPart::Json => {}
-            RequestPart::Form => self.record_field(field, |function| &mut function.form_fields),
-            RequestPart::Query => self.record_field(field, |function| &mut function.query_fields),
-        }
+        self.source.add_request_field(self.functions.last().copied(), part, field);
     }
 
     /// The part of the request that an expression is.
