@@ -69,6 +69,12 @@ pub fn is_example_or_test(path: &str) -> bool {
         "evaluations",
         "experiments",
         "notebooks",
+        "legacy",
+        "deprecated",
+        "archive",
+        "archived",
+        "backup",
+        "old",
     ];
     let beside = |part: &str| EXAMPLE_FOLDERS.iter().any(|known| part.eq_ignore_ascii_case(known));
     path.split('/').any(beside) || is_docs_or_benchmark(path) || is_test(path)

@@ -149,7 +149,7 @@ pub struct Agent {
     pub request_context: Option<Evidence>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FunctionParameter {
     pub name: String,
     pub annotation: Option<String>,

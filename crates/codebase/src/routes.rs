@@ -438,14 +438,16 @@ pub(crate) fn handler_fields(symbols: &SymbolIndex<'_, '_>, handler: NodeId, pat
     let is_sent = |annotation: &&str| !annotation.contains("Response");
     let is_python = symbols.files[handler.file].path.ends_with(".py");
     let own = || function.parameters.iter().filter(|parameter| !parameter.injected);
-    let helper = request_helper(symbols, handler, function);
+    let mut helper = handed_on_fields(symbols, handler, function);
     let mut annotations = own().filter_map(|parameter| parameter.annotation.as_deref()).filter(is_sent);
     let mut fields = HandlerFields {
-        declared: annotations.find_map(of_type).unwrap_or_default(),
-        form: [&function.form_fields[..], helper.map_or(&[], |helper| &helper.form_fields)].concat(),
-        query: [&function.query_fields[..], helper.map_or(&[], |helper| &helper.query_fields)].concat(),
-        optional: [&function.optional_fields[..], helper.map_or(&[], |helper| &helper.optional_fields)]
-            .concat(),
+        declared: annotations
+            .find_map(of_type)
+            .or_else(|| function.body_type.as_deref().and_then(of_type))
+            .unwrap_or_default(),
+        form: [&function.form_fields[..], &helper.form].concat(),
+        query: [&function.query_fields[..], &helper.query].concat(),
+        optional: [&function.optional_fields[..], &helper.optional].concat(),
         ..HandlerFields::default()
     };
     // FastAPI fills plain parameters from the query, and others from the part that their default names.
@@ -477,25 +479,45 @@ pub(crate) fn handler_fields(symbols: &SymbolIndex<'_, '_>, handler: NodeId, pat
         && function.request_fields.is_empty()
         && let Some(schema) = validated_schema(symbols, handler)
     {
-        fields.request = schema.keyword_arguments.iter().map(|(name, _)| name.clone()).collect();
-        let may_miss = |value: &CallArgument| matches!(value, CallArgument::Call(callee) if ["optional", "default", "nullish"].iter().any(|word| callee.contains(word)));
-        let optional = schema.keyword_arguments.iter().filter(|(_, value)| may_miss(value));
-        fields.optional.extend(optional.map(|(name, _)| name.clone()));
+        fields.declared = schema.keyword_arguments.iter().map(schema_field).collect();
+        fields.request = names_of(&fields.declared);
         fields.response.clone_from(&function.response_fields);
         return fields;
     }
-    let of_helper = |pick: fn(&SourceFunction) -> &Vec<String>| helper.map(pick).cloned().unwrap_or_default();
     fields.request = match (fields.declared.is_empty(), function.request_fields.is_empty()) {
         (false, _) => names_of(&fields.declared),
         (true, false) => function.request_fields.clone(),
-        (true, true) => of_helper(|helper| &helper.request_fields),
+        (true, true) => std::mem::take(&mut helper.request),
     };
     fields.response = match answered {
         Some(answered) => names_of(&answered),
-        None if function.response_fields.is_empty() => of_helper(|helper| &helper.response_fields),
+        None if function.response_fields.is_empty() => helper.response,
         None => function.response_fields.clone(),
     };
     fields
+}
+
+/// A field of a zod schema: `sessionId: z.string().uuid().optional()`.
+fn schema_field((name, value): &(String, CallArgument)) -> FunctionParameter {
+    let CallArgument::Call(written) = value else {
+        return FunctionParameter { name: name.clone(), ..FunctionParameter::default() };
+    };
+    let has = |words: &[&str]| words.iter().any(|word| written.contains(word));
+    let kinds = [
+        ("array", "unknown[]"),
+        ("object", "object"),
+        ("uuid", "uuid"),
+        ("boolean", "boolean"),
+        ("number", "number"),
+        ("string", "string"),
+    ];
+    let kind = kinds.iter().find(|(word, _)| written.contains(word));
+    FunctionParameter {
+        name: name.clone(),
+        annotation: kind.map(|(_, kind)| (*kind).to_owned()),
+        optional: has(&["optional", "default", "nullish"]),
+        ..FunctionParameter::default()
+    }
 }
 
 /// The zod schema that a handler validates its request with: `chatSchema.safeParse(body)`.
@@ -514,22 +536,66 @@ fn validated_schema<'l>(symbols: &SymbolIndex<'l, '_>, handler: NodeId) -> Optio
     })
 }
 
-/// The function that a handler hands its request to, if the handler reads nothing of it itself.
-fn request_helper<'l>(
-    symbols: &SymbolIndex<'l, '_>,
+/// The request fields that a handler leaves to the functions it hands its request to, if it reads none itself.
+fn handed_on_fields(
+    symbols: &SymbolIndex<'_, '_>,
     handler: NodeId,
     function: &SourceFunction,
-) -> Option<&'l SourceFunction> {
-    if !function.request_fields.is_empty() {
-        return None;
-    }
-    let is_request = |argument: &CallArgument| matches!(argument, CallArgument::Name(name) if matches!(name.as_str(), "request" | "req" | "self.request" | "c" | "ctx"));
+) -> HandlerFields {
+    let is_whole = |name: &str| matches!(name, "request" | "req" | "self.request" | "c" | "ctx");
+    let is_body = |name: &str| {
+        function.request_names.iter().any(|known| known == name)
+            || matches!(name, "req.body" | "request.body" | "request.json" | "request.data" | "request.form")
+    };
     let own = symbols.files[handler.file].source.calls.iter().filter(|call| call.within == handler.function);
-    own.filter(|call| call.arguments.iter().any(is_request))
+    for call in own.clone().filter(|_| function.request_fields.is_empty()) {
+        let Some(called) = symbols.resolve_function(handler.file, call.within, &call.callee) else {
+            continue;
+        };
+        let Some(helper) = symbols.function(called) else { continue };
+        for (at, argument) in call.arguments.iter().enumerate() {
+            let CallArgument::Name(name) = argument else { continue };
+            if is_whole(name) && !helper.request_fields.is_empty() {
+                return HandlerFields {
+                    request: helper.request_fields.clone(),
+                    form: helper.form_fields.clone(),
+                    query: helper.query_fields.clone(),
+                    optional: helper.optional_fields.clone(),
+                    response: helper.response_fields.clone(),
+                    ..HandlerFields::default()
+                };
+            }
+            if is_body(name) {
+                let request = fields_of_parameter(symbols, called, at, 2);
+                if !request.is_empty() {
+                    let form = if name == "request.form" { request.clone() } else { Vec::new() };
+                    return HandlerFields { request, form, ..HandlerFields::default() };
+                }
+            }
+        }
+    }
+    HandlerFields::default()
+}
+
+/// The fields that a function, or what it hands a parameter on to, reads of that parameter.
+fn fields_of_parameter(symbols: &SymbolIndex<'_, '_>, node: NodeId, at: usize, hops: usize) -> Vec<String> {
+    let Some(function) = symbols.function(node) else { return Vec::new() };
+    let Some(parameter) = function.parameters.get(at) else { return Vec::new() };
+    let own = function.parameter_fields.iter().filter(|(name, _)| *name == parameter.name);
+    let own: Vec<String> = own.map(|(_, field)| field.clone()).collect();
+    if !own.is_empty() || hops == 0 {
+        return own;
+    }
+    let calls = symbols.files[node.file].source.calls.iter().filter(|call| call.within == node.function);
+    calls
         .filter_map(|call| {
-            symbols.function(symbols.resolve_function(handler.file, call.within, &call.callee)?)
+            let is_it = |argument: &CallArgument| matches!(argument, CallArgument::Name(name) if *name == parameter.name);
+            let place = call.arguments.iter().position(is_it)?;
+            let called = symbols.resolve_function(node.file, call.within, &call.callee)?;
+            Some(fields_of_parameter(symbols, called, place, hops - 1))
         })
-        .find(|called| !called.request_fields.is_empty())
+        .find(|fields| !fields.is_empty())
+        .unwrap_or_default()
 }
 
 /// Types that a query or a form field can have.

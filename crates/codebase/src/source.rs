@@ -61,6 +61,27 @@ impl ParsedSource {
         }
     }
 
+    /// Records that an object's field is read, if the object is a parameter of one of these functions.
+    fn add_parameter_field(&mut self, functions: &[usize], object: &str, field: &str) {
+        const MAX_FIELDS: usize = 32;
+        let has_it = |at: &&usize| {
+            self.functions
+                .get(**at)
+                .is_some_and(|function| function.parameters.iter().any(|p| p.name == object))
+        };
+        let Some(function) = functions.iter().rev().find(has_it).copied() else { return };
+        let Some(function) = self.functions.get_mut(function) else { return };
+        let read = (object.to_owned(), field.to_owned());
+        if function.parameter_fields.len() < MAX_FIELDS && !function.parameter_fields.contains(&read) {
+            function.parameter_fields.push(read);
+        }
+    }
+
+    /// Records a name that holds what the request carries.
+    fn add_request_name(&mut self, function: Option<usize>, name: &str) {
+        self.add_field(function, name, |function| &mut function.request_names);
+    }
+
     /// Records that a function tolerates the absence of a request field: it gives a default.
     fn add_optional_field(&mut self, function: Option<usize>, field: &str) {
         self.add_field(function, field, |function| &mut function.optional_fields);
@@ -107,6 +128,9 @@ pub(crate) enum RequestPart {
     Query,
 }
 
+/// The name of an import that stands for all names of a module.
+pub(crate) const ALL_NAMES: &str = "*";
+
 /// `from module import name as local`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SourceImport {
@@ -147,6 +171,12 @@ pub(crate) struct SourceFunction {
     pub optional_fields: Vec<String>,
     /// Response fields that it writes.
     pub response_fields: Vec<String>,
+    /// Names that hold what the request carries: `body = await request.json()`.
+    pub request_names: Vec<String>,
+    /// The type that the body of its request is given.
+    pub body_type: Option<String>,
+    /// What it reads of its parameters: the parameter and the field.
+    pub parameter_fields: Vec<(String, String)>,
 }
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

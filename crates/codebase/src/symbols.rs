@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::import_resolution;
 use crate::manifest::Ecosystem;
-use crate::source::{ParsedSource, SourceClass, SourceFunction};
+use crate::source::{ALL_NAMES, ParsedSource, SourceClass, SourceFunction};
 use crate::source_cache::{AnalyzedFile, SourceCache};
 
 /// A function in a file; `None` for the top-level code.
@@ -26,6 +26,8 @@ pub(crate) struct IndexedFile<'l> {
     bindings: HashMap<&'l str, Vec<usize>>,
     /// Local names, each with its source file and its name there.
     imports: HashMap<&'l str, (usize, &'l str)>,
+    /// Files of which all names are imported or exported on: `from x import *`, `export * from`.
+    whole_imports: Vec<usize>,
 }
 
 pub(crate) struct SymbolIndex<'l, 'a> {
@@ -53,22 +55,27 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         }
         let mut names = Self { sources, files, classes_by_method, by_path };
         for at in 0..names.files.len() {
-            names.files[at].imports = names.resolve_imports(at);
+            (names.files[at].imports, names.files[at].whole_imports) = names.resolve_imports(at);
         }
         names
     }
 
-    fn resolve_imports(&self, at: usize) -> HashMap<&'l str, (usize, &'l str)> {
+    fn resolve_imports(&self, at: usize) -> (HashMap<&'l str, (usize, &'l str)>, Vec<usize>) {
         let IndexedFile { path, source, .. } = &self.files[at];
-        let mut imports = HashMap::new();
+        let (mut imports, mut whole) = (HashMap::new(), Vec::new());
         for import in source.imports.iter().filter(|import| !import.local.is_empty()) {
             let file = import_resolution::resolve_import(self.sources, path, import)
                 .and_then(|path| self.file_index(&path));
-            if let Some(file) = file {
-                imports.insert(import.local.as_str(), (file, import.name.as_deref().unwrap_or_default()));
+            match file {
+                Some(file) if import.local == ALL_NAMES => whole.push(file),
+                Some(file) => {
+                    let there = import.name.as_deref().unwrap_or_default();
+                    imports.insert(import.local.as_str(), (file, there));
+                }
+                None => {}
             }
         }
-        imports
+        (imports, whole)
     }
 
     pub(crate) fn file_index(&self, path: &str) -> Option<usize> {
@@ -118,7 +125,22 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
 
     /// The source file of an imported name, and its name there.
     pub(crate) fn imported_from(&self, file: usize, local: &str) -> Option<(usize, &'l str)> {
-        self.files[file].imports.get(local).copied()
+        let found = self.files[file].imports.get(local).copied();
+        found
+            .or_else(|| self.imported_with_all(file, local, 3))
+            // Exported on by a file that gathers others.
+            .map(|(other, there)| self.imported_with_all(other, there, 3).unwrap_or((other, there)))
+    }
+
+    /// The file that defines a name, among those of which a file imports all names.
+    fn imported_with_all(&self, file: usize, name: &str, hops: usize) -> Option<(usize, &'l str)> {
+        if hops == 0 || self.files[file].defined_name(name).is_some() {
+            return None;
+        }
+        self.files[file].whole_imports.iter().filter(|other| **other != file).find_map(|other| {
+            let own = self.files[*other].defined_name(name).map(|name| (*other, name));
+            own.or_else(|| self.imported_with_all(*other, name, hops - 1))
+        })
     }
 
     fn find_method(&self, file: usize, class: &str, method: &str) -> Option<NodeId> {
@@ -264,7 +286,24 @@ impl<'l> IndexedFile<'l> {
         }
         let classes =
             source.classes.iter().enumerate().map(|(at, class)| (class.name.as_str(), at)).collect();
-        Self { path, source, ecosystem, functions, methods, classes, bindings, imports: HashMap::new() }
+        Self {
+            path,
+            source,
+            ecosystem,
+            functions,
+            methods,
+            classes,
+            bindings,
+            imports: HashMap::new(),
+            whole_imports: Vec::new(),
+        }
+    }
+
+    /// A name that the file itself defines.
+    fn defined_name(&self, name: &str) -> Option<&'l str> {
+        let function = self.functions.get_key_value(name).map(|(name, _)| *name);
+        let class = || self.classes.get_key_value(name).map(|(name, _)| *name);
+        function.or_else(class).or_else(|| self.bindings.get_key_value(name).map(|(name, _)| *name))
     }
 }
 

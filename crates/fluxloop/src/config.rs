@@ -24,8 +24,6 @@ pub(crate) struct ProjectConfig<'a> {
     pub(crate) release_line: ReleaseLine,
     pub(crate) name: &'a str,
     pub(crate) runner: &'a RunnerConfig,
-    /// The agent's endpoint, if it is called over HTTP.
-    pub(crate) url: Option<&'a str>,
     /// The first input of a new project.
     pub(crate) sample_input: String,
 }
@@ -108,13 +106,12 @@ impl ProjectConfig<'_> {
             .into_iter()
             .map(|(key, value)| format!("  {key}: {}\n", value.to_string().replace(",\"", ", \"")))
             .collect();
-        let url = self.url.map(|url| format!("  environment_vars:\n    AGENT_URL: {}\n", json!(url)));
         let inputs = match self.release_line {
             ReleaseLine::V02 | ReleaseLine::V03 => "inputs_file: inputs/inputs.yaml\n".to_owned(),
             ReleaseLine::V04 => format!("input:\n  items:\n    - text: {}\n", json!(self.sample_input)),
         };
         let head = format!("name: {}\niterations: 1\nrunner:\n", self.name);
-        [head, runner.concat(), url.unwrap_or_default(), inputs].concat()
+        [head, runner.concat(), inputs].concat()
     }
 
     fn update_edits(&self, tree: &Tree, folder: &str) -> Vec<Edit> {
@@ -144,9 +141,6 @@ impl ProjectConfig<'_> {
         {
             set.push(setting("runner.module_path", json!(module)));
             set.push(setting("runner.function_name", json!(function)));
-        }
-        if let Some(url) = self.url {
-            set.push(setting("runner.environment_vars.AGENT_URL", json!(url)));
         }
         let named = layout::find_inputs_file(tree, folder);
         let needs_inputs = self.release_line != ReleaseLine::V04;

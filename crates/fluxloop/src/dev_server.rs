@@ -18,14 +18,35 @@ pub(crate) fn find_port(tree: &Tree, files: &[String]) -> Option<u16> {
     })
 }
 
-/// The command that starts a package's development server: a script of its `package.json`, else the recipe's.
-pub(crate) fn start_command(tree: &Tree, recipe: &Recipe, package: &str, manager: &str) -> String {
-    let scripts = read_package_json(tree, package).map(|mut json| json["scripts"].take()).unwrap_or_default();
-    let named =
-        ["dev", "start:dev", "develop", "start"].into_iter().find(|name| scripts.get(*name).is_some());
-    match named {
-        Some("start") => format!("{manager} start"),
-        Some(name) => format!("{manager} run {name}"),
-        None => recipe.start_command.to_owned(),
+/// The name and the text of the script of `package.json` that starts the server.
+fn start_script(tree: &Tree, package: &str) -> Option<(&'static str, String)> {
+    let scripts = read_package_json(tree, package)?["scripts"].take();
+    let mut names = ["dev", "start:dev", "develop", "serve", "start"].into_iter();
+    names.find_map(|name| Some((name, scripts.get(name)?.as_str()?.to_owned())))
+}
+
+/// The port that a tool uses if it is told none.
+pub(crate) fn port_of_tool(tree: &Tree, package: &str) -> Option<u16> {
+    const PORTS: &[(&str, u16)] =
+        &[("wrangler", 8787), ("vite", 5173), ("astro", 4321), ("netlify dev", 8888)];
+    let (_, script) = start_script(tree, package)?;
+    PORTS.iter().find(|(tool, _)| script.contains(tool)).map(|(_, port)| *port)
+}
+
+/// The command that starts a package's development server: a script of its `package.json`; its main file; else the recipe's.
+/// `entry_points`: paths within the package.
+pub(crate) fn start_command(
+    tree: &Tree,
+    recipe: &Recipe,
+    package: &str,
+    manager: &str,
+    entry_points: &[String],
+) -> String {
+    match start_script(tree, package) {
+        Some(("start", _)) => return format!("{manager} start"),
+        Some((name, _)) => return format!("{manager} run {name}"),
+        None => {}
     }
+    let script = entry_points.iter().find(|path| matches!(path.rsplit('.').next(), Some("js" | "mjs")));
+    script.map_or_else(|| recipe.start_command.to_owned(), |path| format!("node {path}"))
 }

@@ -1,8 +1,11 @@
 //! Decides whether and how a `LangGraph` graph can be called with a single message.
 
-use codebase::{FileSummary, FunctionParameter, NameKind, NameRedactor, summarize_file};
+use codebase::{FileSummary, FunctionParameter, FunctionSignature, NameKind, NameRedactor, summarize_file};
 use regex::Regex;
 use tree::Tree;
+
+use crate::endpoint::{find_reply_field, find_text_field, tells_reply};
+use crate::target::is_text_type;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct GraphCall {
@@ -12,6 +15,10 @@ pub(crate) struct GraphCall {
     pub(crate) context: Option<String>,
     /// The graph stores state between calls and needs a thread id.
     pub(crate) has_checkpointer: bool,
+    /// The fields of the state that take the text and hold the answer; `None`: a list of messages does both.
+    pub(crate) fields: Option<(String, String)>,
+    /// The field of the state that holds the answer beside the messages.
+    pub(crate) answer: Option<String>,
 }
 
 /// Resolves how to call the graph `name` with one message. The error is the reason it cannot be called.
@@ -28,16 +35,35 @@ pub(crate) fn resolve_graph_call(
     let text = String::from_utf8_lossy(&bytes);
     let prebuilt =
         ["create_react_agent(", "create_agent(", "MessageGraph("].iter().any(|maker| text.contains(maker));
-    if let Some(state) = first_capture(&text, r"StateGraph\(\s*(\w+)")
+    let mut call = GraphCall { has_checkpointer: text.contains("checkpointer="), ..GraphCall::default() };
+    let state = first_capture(&text, r"StateGraph\(\s*(?:state_schema\s*=\s*)?(\w+)");
+    if let Some(state) = &state {
+        const ANSWERS: &[&str] = &[
+            "final_answer",
+            "final_response",
+            "final_report",
+            "final_output",
+            "answer",
+            "response",
+            "report",
+        ];
+        let fields = all_fields(tree, path, seen, state);
+        let is_there = |name: &&&str| fields.iter().any(|field| field.name == **name);
+        call.answer = ANSWERS.iter().find(is_there).map(|name| (*name).to_owned());
+    }
+    if let Some(state) = state
         && !prebuilt
         && !has_messages(tree, path, seen, &state)
     {
-        return Err(format!(
-            "no `messages` field was found in the state of `{graph}` in {file} ({})",
-            shown(&state)
-        ));
+        call.fields = text_fields(tree, path, seen, &state);
+        if call.fields.is_none() {
+            return Err(format!(
+                "no `messages` field was found in the state of `{graph}` in {file} ({}), nor one field for a text and one \
+                 for an answer",
+                shown(&state)
+            ));
+        }
     }
-    let mut call = GraphCall { has_checkpointer: text.contains("checkpointer="), ..GraphCall::default() };
     if let Some(function) = seen.functions.iter().find(|function| function.name == name) {
         if function.parameters.iter().any(|parameter| !parameter.optional) {
             return Err(format!("`{graph}` in {file} needs arguments to build its graph"));
@@ -62,6 +88,42 @@ pub(crate) fn resolve_graph_call(
         call.context = Some(class);
     }
     Ok(call)
+}
+
+/// The fields of a state that take a text and hold the answer: `question` and `answer`.
+fn text_fields(tree: &Tree, path: &str, seen: &FileSummary, state: &str) -> Option<(String, String)> {
+    let (bases, _) = class_fields(tree, path, seen, state)?;
+    let fields = all_fields(tree, path, seen, state);
+    let is_text = |field: &&FunctionParameter| field.annotation.as_deref().is_none_or(is_text_type);
+    let texts: Vec<String> = fields.iter().filter(is_text).map(|field| field.name.clone()).collect();
+    let input = find_text_field(&texts)?;
+    let rest: Vec<String> =
+        fields.iter().map(|field| field.name.clone()).filter(|name| *name != input).collect();
+    let output = find_reply_field(&rest).filter(|name| tells_reply(name))?;
+    // A model checks what it is made from; a dictionary does not.
+    let is_checked = bases.iter().any(|base| base.ends_with("BaseModel"));
+    let needs_more = fields.iter().any(|field| !field.optional && field.name != input);
+    (!(is_checked && needs_more)).then_some((input, output))
+}
+
+/// A function without required parameters that builds a graph and returns it.
+pub(crate) fn find_graph_factory<'s>(
+    seen: &'s FileSummary,
+    source_of: &dyn Fn(&FunctionSignature) -> String,
+) -> Option<&'s FunctionSignature> {
+    if !seen.imports.iter().any(|(module, _)| module.split('.').next() == Some("langgraph")) {
+        return None;
+    }
+    let returns =
+        Regex::new(r"(?s)return\s+\w+\.compile\(|(\w+)\s*=\s*\w+\.compile\(.*return\s+(\w+)\s*(?:\n|$)")
+            .ok()?;
+    seen.functions.iter().find(|function| {
+        let is_free = !function.name.contains('.') && function.parameters.iter().all(|given| given.optional);
+        is_free
+            && returns.captures(&source_of(function)).is_some_and(|found| {
+                found.get(1).map(|made| made.as_str()) == found.get(2).map(|given| given.as_str())
+            })
+    })
 }
 
 fn first_capture(text: &str, pattern: &str) -> Option<String> {

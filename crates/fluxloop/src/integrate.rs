@@ -334,7 +334,6 @@ pub fn integrate(
             release_line: input.release_line(),
             name: &input.name,
             runner,
-            url: found.url.as_deref(),
         };
         let edits = setup.edits(tree, &input.layout);
         found.edits.extend(edits);

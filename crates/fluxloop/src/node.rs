@@ -7,7 +7,7 @@ use regex::Regex;
 use crate::blocker::Blocker;
 use crate::candidate::{Candidate, CandidateKind, rank_name};
 use crate::config::{RunnerConfig, create_file_edit};
-use crate::dev_server::{find_port, start_command};
+use crate::dev_server::{find_port, port_of_tool, start_command};
 use crate::endpoint::{AgentEndpoint, RouteChoice, find_guard};
 use crate::install;
 use crate::integrate::{Contribution, RecipeInput};
@@ -145,7 +145,7 @@ fn add_bridge(
         ]
         .map(|file| input.package_path(file)),
     );
-    let seen = find_port(input.tree, &files);
+    let seen = find_port(input.tree, &files).or_else(|| port_of_tool(input.tree, &input.package));
     let port = seen.unwrap_or(recipe.port);
     if seen.is_none() {
         contribution.warnings.push(format!(
@@ -167,7 +167,9 @@ fn add_bridge(
             Some(RunnerConfig::Function { target: "http_bridge:run".to_owned(), folder: None });
     }
     let manager = input.manager().map_or("npm", PackageManager::name);
-    let start = start_command(input.tree, recipe, &input.package, manager);
+    let inside = |path: &String| path.strip_prefix(&format!("{}/", input.package)).unwrap_or(path).to_owned();
+    let entry_points: Vec<String> = input.entry_points().iter().map(inside).collect();
+    let start = start_command(input.tree, recipe, &input.package, manager, &entry_points);
     let place = input.location_phrase();
     contribution.start_command = Some(format!("{start}{place}"));
     add_endpoint_notes(endpoint, contribution);

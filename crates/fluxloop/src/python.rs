@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use codebase::{Agent, Evidence, FileSummary, FunctionParameter, NameKind, Route};
+use codebase::{Agent, Evidence, FileSummary, FunctionParameter, FunctionSignature, NameKind, Route};
 use regex::Regex;
 
 use crate::application::{Application, find_application};
@@ -16,7 +16,9 @@ use crate::graph::{self, GraphCall};
 use crate::integrate::{Contribution, RecipeInput};
 use crate::recipe::InProcessClient;
 use crate::release_line::ReleaseLine;
-use crate::target::{ClassFinder, PythonModule, TargetFunction, TextCall, resolve_module, text_call};
+use crate::target::{
+    ClassFinder, NameFormatter, PythonModule, TargetFunction, TextCall, resolve_module, text_call,
+};
 use crate::wrapper::{AgentObject, PythonWrapper, Recording};
 
 const WRAPPER_RATIONALE: &str = "FluxLoop calls this; it hands the input to the agent.";
@@ -236,6 +238,7 @@ fn function_candidate(
     }
     if let Ok(EntryMethod::Function { passing, .. }) = &entry {
         score -= 6 * i32::try_from(passing.notes.len()).unwrap_or(0);
+        score -= 15 * i32::try_from(passing.variables.len()).unwrap_or(0);
         against.extend(passing.notes.iter().cloned());
     }
     let candidate = Candidate {
@@ -413,9 +416,8 @@ fn entry_by_function(
     let seen = input.file_summary(&function.path).unwrap_or_default();
     let body = input.source_lines(path, line, function.end_line);
     let fields_of: &ClassFinder<'_> = &|name| graph::all_fields_of(input.tree, path, &seen, name);
-    let passing = text_call(&function.parameters, &body, fields_of, &|kind, name| {
-        input.redactor().name(kind, name, path, line)
-    })?;
+    let shown_as: &NameFormatter<'_> = &|kind, name| input.redactor().name(kind, name, path, line);
+    let mut passing = text_call(&function.parameters, &body, fields_of, shown_as)?;
     let mut around = None;
     if let Some(context) = context {
         let place = input.redactor().location(&context.path, context.line);
@@ -439,7 +441,12 @@ fn entry_by_function(
             return Err(format!("`{shown}` is abstract"));
         }
         if object.is_none() && !function.is_default_constructible {
-            return Err(format!("`{shown}` needs arguments to be made"));
+            let init = format!("{owner}.__init__");
+            let init = seen.functions.iter().find(|known| known.name == init);
+            let filled = init.is_some_and(|init| passing.fill_constructor(&init.parameters, shown_as));
+            if !filled {
+                return Err(format!("`{shown}` needs arguments to be made"));
+            }
         }
     }
     Ok(EntryMethod::Function { function: function.clone(), module, passing, object, application: around })
@@ -463,20 +470,74 @@ fn entry_by_object(
     path: &str,
 ) -> Option<(String, u32, AgentObject, Result<EntryMethod, String>)> {
     let seen = input.file_summary(path)?;
-    let made: Vec<(&String, AgentObject)> = seen
-        .assigned_calls
-        .iter()
-        .filter_map(|(name, callee)| Some((name, AgentObject::from_constructor(callee, &seen.imports)?)))
-        .collect();
+    let source_of = |function: &FunctionSignature| input.source_lines(path, function.line, function.end_line);
+    let factory = graph::find_graph_factory(&seen, &source_of);
+    let by_factory = |callee: &str| {
+        let own = factory.filter(|factory| factory.name == callee).map(|_| AgentObject::Graph);
+        own.or_else(|| object_of_factory(input, path, &seen, callee))
+    };
+    let mut made: Vec<(&String, AgentObject)> = Vec::new();
+    for (name, callee) in &seen.assigned_calls {
+        let object = AgentObject::from_constructor(callee, &seen.imports).or_else(|| by_factory(callee));
+        // One of several branches makes it.
+        if let Some(object) = object.filter(|_| made.iter().all(|(known, _)| *known != name)) {
+            made.push((name, object));
+        }
+    }
     let usual = |name: &str| {
         matches!(
             name,
             "graph" | "agent" | "app" | "root_agent" | "main_agent" | "triage_agent" | "workflow" | "team"
         )
     };
-    let (name, object) = made.iter().find(|(name, _)| made.len() == 1 || usual(name))?;
-    let entry = entry_for_object(input, path, &seen, name, *object).transpose()?;
-    Some(((*name).clone(), 0, *object, entry))
+    let chosen = made.iter().find(|(name, _)| made.len() == 1 || usual(name));
+    let (name, line, object) = match (chosen, factory) {
+        (Some((name, object)), _) => ((*name).clone(), 0, *object),
+        (None, Some(factory)) if made.is_empty() => (factory.name.clone(), factory.line, AgentObject::Graph),
+        _ => return None,
+    };
+    let entry = entry_for_object(input, path, &seen, &name, object).transpose()?;
+    Some((name, line, object, entry))
+}
+
+/// What a function of this file, or of one that it imports from, makes and returns.
+fn object_of_factory(
+    input: &RecipeInput<'_>,
+    path: &str,
+    seen: &FileSummary,
+    callee: &str,
+) -> Option<AgentObject> {
+    let made_in = |path: &str, summary: &FileSummary| {
+        let function = summary.functions.iter().find(|function| function.name == callee)?;
+        let body = input.source_lines(path, function.line, function.end_line);
+        let returned = Regex::new(r"return\s+([\w.]+)(\()?").ok()?;
+        returned.captures_iter(&body).find_map(|found| {
+            let value = found.get(1)?.as_str();
+            if found.get(2).is_some() {
+                return AgentObject::from_constructor(value, &summary.imports);
+            }
+            let assigned = Regex::new(&format!(r"\b{}\s*=\s*([\w.]+)\(", regex::escape(value))).ok()?;
+            let maker = assigned.captures(&body)?.get(1)?.as_str().to_owned();
+            AgentObject::from_constructor(&maker, &summary.imports)
+        })
+    };
+    if let Some(object) = made_in(path, seen) {
+        return Some(object);
+    }
+    let (module, _) = seen.imports.iter().find(|(_, name)| name.as_deref() == Some(callee))?;
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let inside = module.trim_start_matches('.').replace('.', "/");
+    let places = [
+        format!("{folder}/{inside}.py"),
+        input.package_path(&format!("{inside}.py")),
+        format!("{inside}.py"),
+    ];
+    places
+        .iter()
+        .map(|place| place.trim_start_matches('/'))
+        .find_map(|place| made_in(place, &*input.file_summary(place)?))
+        // The state of a graph is declared where it is built: that file has a candidate of its own.
+        .filter(|object| *object != AgentObject::Graph)
 }
 
 /// The way to an object, if its file can be imported.
@@ -596,6 +657,7 @@ fn add_entry(
             contribution.text_field = field.cloned();
             let shown = input.display_name(&function.name, &function.path, function.line);
             contribution.notes.extend(passing.notes.iter().map(|note| format!("{note} of {shown}.")));
+            contribution.prerequisites.extend(variables_to_set(&passing.variables));
             PythonWrapper { root: &module.root, ..wrapper }.wrap_function(
                 module,
                 function,
@@ -628,13 +690,13 @@ fn add_entry(
 /// What the user has to know or to set for a request.
 pub(crate) fn add_endpoint_notes(endpoint: &AgentEndpoint, contribution: &mut Contribution) {
     contribution.warnings.extend(endpoint.warnings().iter().map(|warning| format!("{warning}.")));
-    let variables = endpoint.variables();
-    if !variables.is_empty() {
-        contribution.prerequisites.push(format!(
-            "Environment variables that only you know, set before a run: {}",
-            variables.join(", ")
-        ));
-    }
+    contribution.prerequisites.extend(variables_to_set(&endpoint.variables()));
+}
+
+fn variables_to_set(variables: &[String]) -> Option<String> {
+    let list = variables.join(", ");
+    (!variables.is_empty())
+        .then(|| format!("Environment variables that only you know, set before a run: {list}"))
 }
 
 /// The request for a route, if it can be sent from nowhere.

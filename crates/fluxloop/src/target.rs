@@ -84,12 +84,40 @@ pub(crate) struct TextCall {
     pub(crate) import: Option<&'static str>,
     /// Constants that stand for something only the program knows.
     pub(crate) notes: Vec<String>,
+    /// Environment variables that the user sets.
+    pub(crate) variables: Vec<String>,
+    /// Arguments for the class of a method.
+    pub(crate) for_class: Vec<(String, String)>,
 }
 
 impl TextCall {
     /// The text is the first argument, and there is no other.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self.arguments.as_slice(), [(None, value)] if value == "message")
+    }
+
+    /// Fills in what the class of a method requires; false if something cannot be filled in.
+    pub(crate) fn fill_constructor(
+        &mut self,
+        parameters: &[FunctionParameter],
+        shown: &NameFormatter<'_>,
+    ) -> bool {
+        for parameter in parameters.iter().filter(|parameter| !parameter.optional) {
+            let value = match (constant_for(parameter), environment_value(parameter)) {
+                (Some(constant), _) => {
+                    let name = shown(NameKind::Identifier, &parameter.name);
+                    self.notes.push(format!("{constant} stands for `{name}`"));
+                    constant
+                }
+                (None, Some((variable, value))) => {
+                    self.variables.push(variable);
+                    value
+                }
+                (None, None) => return false,
+            };
+            self.for_class.push((parameter.name.clone(), value));
+        }
+        true
     }
 
     pub(crate) fn render(&self) -> String {
@@ -134,18 +162,25 @@ pub(crate) fn text_call(
         .find_map(|name| parameters.iter().position(|parameter| parameter.name == *name));
     let at = known.or_else(|| parameters.iter().position(could_be_text)).unwrap_or(0);
     let taker = parameters.get(at).ok_or("it takes no argument")?;
+    let is_clear = known.is_some() || tells_text(&taker.name);
     let mut call = TextCall::default();
     let value = text_value(taker, body, fields_of, shown, &mut call)?;
     for (n, parameter) in parameters.iter().enumerate() {
         let value = match n == at {
             true => value.clone(),
             false if parameter.optional => continue,
-            false => constant_for(parameter)
-                .ok_or_else(|| format!("it needs `{}` and `{}`", named(taker), named(parameter)))?,
+            false => match (constant_for(parameter), environment_value(parameter)) {
+                (Some(constant), _) => {
+                    call.notes.push(format!("{constant} stands for `{}`", named(parameter)));
+                    constant
+                }
+                (None, Some((variable, value))) if is_clear => {
+                    call.variables.push(variable);
+                    value
+                }
+                _ => return Err(format!("it needs `{}` and `{}`", named(taker), named(parameter))),
+            },
         };
-        if n != at {
-            call.notes.push(format!("{value} stands for `{}`", named(parameter)));
-        }
         // By its name where its place does not say it.
         let by_place = call.arguments.len() == n && call.arguments.iter().all(|(name, _)| name.is_none());
         let name = match parameter.kind {
@@ -235,6 +270,24 @@ fn constant_for(parameter: &FunctionParameter) -> Option<String> {
     match parameter.name.as_str() {
         "language" | "lang" | "locale" if is_text => Some("\"en\"".to_owned()),
         "role" if is_text => Some("\"user\"".to_owned()),
+        _ => None,
+    }
+}
+
+/// A value that only the user knows: the environment variable, and the expression that reads it.
+pub(crate) fn environment_value(parameter: &FunctionParameter) -> Option<(String, String)> {
+    let annotation = parameter.annotation.as_deref().unwrap_or_default();
+    let variable = format!("AGENT_{}", variable_name(&parameter.name));
+    let read = format!("_required({})", serde_json::json!(variable));
+    // What a helper works on is made by the program, not known to a user.
+    let is_made = NON_TEXT_PARAMETERS.contains(&parameter.name.as_str()) && parameter.name != "model"
+        || ["context", "docs", "documents", "chunks", "retrieved", "template", "system_prompt"]
+            .iter()
+            .any(|word| parameter.name.contains(word));
+    match annotation.trim() {
+        _ if is_made => None,
+        "int" | "float" => Some((variable, format!("{}({read})", annotation.trim()))),
+        text if is_text_type(text) => Some((variable, read)),
         _ => None,
     }
 }
@@ -335,6 +388,28 @@ pub(crate) fn is_id_name(name: &str) -> bool {
     name.ends_with("id") || ["session", "thread", "conversation", "user", "username"].contains(&name.as_str())
 }
 
+/// Whether a name has a word for what a user says: `need_description`, `customerQuestion`.
+pub(crate) fn tells_text(name: &str) -> bool {
+    const WORDS: &[&str] =
+        &["message", "question", "query", "prompt", "text", "input", "description", "request", "problem"];
+    let words = variable_name(name).to_lowercase();
+    words.split('_').any(|word| WORDS.contains(&word.trim_end_matches('s')))
+}
+
+/// `documentId` as part of the name of an environment variable: `DOCUMENT_ID`.
+pub(crate) fn variable_name(name: &str) -> String {
+    let mut text = String::new();
+    let mut after_lowercase = false;
+    for c in name.chars() {
+        if c.is_uppercase() && after_lowercase {
+            text.push('_');
+        }
+        after_lowercase = c.is_lowercase();
+        text.push(if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
+    }
+    text
+}
+
 /// Whether an id can be invented: that of a conversation or a caller. Others name something that must exist.
 pub(crate) fn is_invented_id(name: &str) -> bool {
     let name = name.to_lowercase().replace('_', "");
@@ -416,8 +491,11 @@ pub(crate) fn resolve_module(input: &RecipeInput<'_>, path: &str) -> Option<Pyth
             .filter(|top| is_there(join(root, &format!("{top}.py"))) || is_there(join(root, top)))
             .count()
     };
-    // Of those that find as much, the first.
-    let root = roots.iter().rev().max_by_key(|root| finds(root))?.clone();
+    // A Django project is imported from the folder of its `manage.py`. Else, of those that find as much, the first.
+    let above = path.rmatch_indices('/').map(|(end, _)| &path[..end]).chain([""]);
+    let managed = above.into_iter().find(|folder| is_there(join(folder, "manage.py"))).map(str::to_owned);
+    let managed = managed.filter(|folder| depth(folder) >= dots);
+    let root = managed.or_else(|| roots.iter().rev().max_by_key(|root| finds(root)).cloned())?;
     let inside = path.strip_prefix(&root)?.trim_start_matches('/').strip_suffix(".py")?;
     let name = inside.strip_suffix("/__init__").unwrap_or(inside).replace('/', ".");
     let is_name = |part: &str| {

@@ -93,20 +93,40 @@ impl AgentObject {
                 };
                 let context =
                     call.context.as_ref().map(|class| format!(", context={class}()")).unwrap_or_default();
-                let (config, import) = if call.has_checkpointer {
-                    (
-                        ", config={\"configurable\": {\"thread_id\": str(uuid.uuid4())}}",
-                        "import uuid  # noqa: E402\n\n",
-                    )
+                let config = if call.has_checkpointer {
+                    ", config={\"configurable\": {\"thread_id\": str(uuid.uuid4())}}"
                 } else {
-                    ("", "")
+                    ""
                 };
-                let lines = [
-                    "    state = {\"messages\": [{\"role\": \"user\", \"content\": message}]}".to_owned(),
-                    format!("    result = await {made}.ainvoke(state{config}{context})"),
-                    "    last = result[\"messages\"][-1]".to_owned(),
-                    "    return _text(getattr(last, \"content\", last))".to_owned(),
-                ];
+                let import = match (call.has_checkpointer, call.fields.is_none()) {
+                    (true, true) => {
+                        "import uuid  # noqa: E402\n\nfrom langchain_core.messages import HumanMessage  # noqa: E402\n"
+                    }
+                    (true, false) => "import uuid  # noqa: E402\n\n",
+                    (false, true) => "from langchain_core.messages import HumanMessage  # noqa: E402\n",
+                    (false, false) => "",
+                };
+                let call_line = format!("    result = await {made}.ainvoke(state{config}{context})");
+                let lines = match &call.fields {
+                    None => vec![
+                        "    state = {\"messages\": [HumanMessage(content=message)]}".to_owned(),
+                        call_line,
+                        match &call.answer {
+                            Some(answer) => {
+                                format!(
+                                    "    return _text(result.get({}) or result[\"messages\"][-1])",
+                                    json!(answer)
+                                )
+                            }
+                            None => "    return _text(result[\"messages\"][-1])".to_owned(),
+                        },
+                    ],
+                    Some((input, output)) => vec![
+                        format!("    state = {{{}: message}}", json!(input)),
+                        call_line,
+                        format!("    return _text(result[{}])", json!(output)),
+                    ],
+                };
                 (import, lines.join("\n"))
             }
             Self::OpenAiAgent => (
@@ -158,7 +178,9 @@ impl PythonWrapper<'_> {
             }
             (Some(owner), None) => {
                 let method = function.name.rsplit('.').next().unwrap_or_default();
-                (owner, format!("{owner}().{method}({argument})"))
+                let given: Vec<String> =
+                    passing.for_class.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                (owner, format!("{owner}({}).{method}({argument})", given.join(", ")))
             }
             (None, _) => (function.name.as_str(), format!("{}({argument})", function.name)),
         };
@@ -187,7 +209,7 @@ impl PythonWrapper<'_> {
             let rest = rest.replace('\n', "\n    ");
             body = format!("{head}\n    with {name}.test_request_context():\n    {rest}");
         }
-        self.render(include_str!("templates/wrapper.py"), &imports, &body)
+        self.render(&imports, &body, !passing.variables.is_empty())
     }
 
     /// Runs an object of an agent framework.
@@ -202,7 +224,7 @@ impl PythonWrapper<'_> {
         let context = call.context.as_ref().map(|class| format!("{class}, ")).unwrap_or_default();
         let imports = format!("{more}from {} import {context}{name}  # noqa: E402\n", module.name);
         let body = format!("async def run(message: str) -> str:\n{lines}");
-        self.render(include_str!("templates/wrapper.py"), &imports, &body)
+        self.render(&imports, &body, false)
     }
 
     /// Sends a request through the program's own application object.
@@ -246,6 +268,8 @@ impl PythonWrapper<'_> {
             ),
         };
         let body = format!("def run(message: str) -> str:\n{lines}");
+        let uuid = if endpoint.makes_ids() { "import uuid  # noqa: E402\n\n" } else { "" };
+        let imports = [uuid, imports.as_str()].concat();
         let (up, folder, imports, os, run) = self.template_values(&imports, &body);
         let os = if endpoint.reads_environment() { "import os\n" } else { os };
         endpoint.render_test_client(&[
@@ -257,17 +281,20 @@ impl PythonWrapper<'_> {
         ])
     }
 
-    fn render(&self, template: &str, imports: &str, body: &str) -> String {
+    fn render(&self, imports: &str, body: &str, needs_variables: bool) -> String {
         let (up, folder, setup, os, run) = self.template_values(imports, body);
+        let (os, helpers) =
+            if needs_variables { ("import os\n", include_str!("templates/required.py")) } else { (os, "") };
+        let helpers = [helpers, include_str!("templates/text.py").trim_end()].concat();
         render_template(
-            template,
+            include_str!("templates/wrapper.py"),
             &[
                 ("UP", &up),
                 ("FOLDER", &folder),
                 ("SETUP", &setup),
                 ("IMPORTS", os),
                 ("RUN", &run),
-                ("TEXT", include_str!("templates/text.py").trim_end()),
+                ("TEXT", &helpers),
             ],
         )
     }

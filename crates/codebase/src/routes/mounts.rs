@@ -87,6 +87,10 @@ fn parse_mount(symbols: &SymbolIndex<'_, '_>, file: usize, at: usize, call: &Cal
         ("use" | "route" | "mount", [CallArgument::Text(prefix), .., CallArgument::Name(name)]) => {
             (prefix.clone(), resolve_router(symbols, file, name))
         }
+        // A function that makes the router.
+        ("use" | "route" | "mount", [CallArgument::Text(prefix), .., CallArgument::Call(maker)]) => {
+            (prefix.clone(), (symbols.resolve_function(file, call.within, maker)?.file, None))
+        }
         ("register", [CallArgument::Name(name), CallArgument::Map(options)]) => {
             let prefix = options.iter().find_map(|(key, value)| match (key.as_str(), value) {
                 ("prefix", CallArgument::Text(text)) => Some(text.clone()),

@@ -155,6 +155,7 @@ impl<'t> PythonVisitor<'t> {
     fn record_binding(&mut self, target: &Expr, value: &Expr) {
         if let (Some(name), Some(part)) = (target.as_name_expr(), Self::request_part_of_value(value)) {
             let within = self.functions.last().copied();
+            self.source.add_request_name(within, &name.id);
             self.request_aliases.push((within, name.id.to_string(), part));
         }
         let (Some(name), Some(callee)) = (dotted_name(target), called_name(value)) else { return };
@@ -299,6 +300,10 @@ fn is_error_response(call: &ExprCall) -> bool {
     call.arguments.keywords.iter().any(|keyword| {
         let named =
             keyword.arg.as_ref().is_some_and(|name| matches!(name.as_str(), "status_code" | "status"));
+        if let Expr::Attribute(constant) = &keyword.value {
+            let name = constant.attr.as_str();
+            return named && (name.starts_with("HTTP_4") || name.starts_with("HTTP_5"));
+        }
         let Expr::NumberLiteral(number) = &keyword.value else { return false };
         named && number.value.as_int().and_then(ruff_python_ast::Int::as_u16).is_some_and(|code| code >= 400)
     })
@@ -436,6 +441,9 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
             Expr::Call(call) => {
                 let site = self.call_site(call);
                 let reads = site.callee.strip_suffix(".get").and_then(|body| self.request_part(body));
+                if let (Some(object), Some(field)) = (site.callee.strip_suffix(".get"), site.first_string()) {
+                    self.source.add_parameter_field(&self.functions, object, field);
+                }
                 if let (Some(part), Some(field)) = (reads, site.first_string()) {
                     let field = field.to_owned();
                     self.record_request_field(part, &field);
@@ -447,6 +455,11 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
                 let reads = dotted_name(&subscript.value).and_then(|body| self.request_part(&body));
                 if let (Some(part), Expr::StringLiteral(key)) = (reads, subscript.slice.as_ref()) {
                     self.record_request_field(part, key.value.to_str());
+                }
+                if let (Expr::Name(object), Expr::StringLiteral(key)) =
+                    (subscript.value.as_ref(), subscript.slice.as_ref())
+                {
+                    self.source.add_parameter_field(&self.functions, &object.id, key.value.to_str());
                 }
             }
             Expr::Name(name) => self.record_context_read(name.id.as_str(), name.start()),

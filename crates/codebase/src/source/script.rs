@@ -3,13 +3,13 @@
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{
     Argument as ArgumentNode, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget,
-    BindingPattern, CallExpression, Class as ClassNode, Declaration, Decorator, ExportDeclaration,
-    ExportDefaultDeclaration, ExportDefaultDeclarationKind, ExportFromDeclaration, ExportNamedDeclaration,
-    Expression, FormalParameter, FormalParameters, Function as FunctionNode, ImportDeclaration,
-    ImportDeclarationSpecifier, ImportExpression, LogicalExpression, MethodDefinition, NewExpression,
-    ObjectProperty, ObjectPropertyKind, PropertyDefinition, ReturnStatement, StaticMemberExpression,
-    StringLiteral, TSInterfaceDeclaration, TSSignature, TSType, TSTypeAliasDeclaration, TSTypeAnnotation,
-    TemplateLiteral, VariableDeclarator,
+    BindingPattern, CallExpression, Class as ClassNode, Declaration, Decorator, ExportAllDeclaration,
+    ExportDeclaration, ExportDefaultDeclaration, ExportDefaultDeclarationKind, ExportFromDeclaration,
+    ExportNamedDeclaration, Expression, FormalParameter, FormalParameters, Function as FunctionNode,
+    ImportDeclaration, ImportDeclarationSpecifier, ImportExpression, LogicalExpression, MethodDefinition,
+    NewExpression, ObjectPattern, ObjectProperty, ObjectPropertyKind, PropertyDefinition, ReturnStatement,
+    StaticMemberExpression, StringLiteral, TSInterfaceDeclaration, TSSignature, TSType,
+    TSTypeAliasDeclaration, TSTypeAnnotation, TemplateLiteral, VariableDeclarator,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_parser::Parser;
@@ -17,8 +17,8 @@ use oxc_span::{GetSpan, SourceType, Span};
 use oxc_syntax::scope::ScopeFlags;
 
 use super::{
-    CallArgument, CallBinding, CallSite, ParsedSource, ProviderUrl, RequestPart, SourceClass, SourceFunction,
-    SourceImport, SourceLineIndex, SourceParameter, SourceParseError, provider_library,
+    ALL_NAMES, CallArgument, CallBinding, CallSite, ParsedSource, ProviderUrl, RequestPart, SourceClass,
+    SourceFunction, SourceImport, SourceLineIndex, SourceParameter, SourceParseError, provider_library,
 };
 
 pub(crate) fn source_type(path: &str) -> SourceType {
@@ -123,6 +123,43 @@ impl<'t> ScriptVisitor<'t> {
         self.source.functions.push(function);
         self.functions.push(self.source.functions.len() - 1);
         self.record_parameter_fields(&given.items);
+        for pattern in given.items.iter().map(|parameter| &parameter.pattern) {
+            if let BindingPattern::ObjectPattern(object) = pattern {
+                self.record_destructured(&pattern_text(pattern), object);
+            }
+        }
+    }
+
+    /// Records the type of a request's body: `const { message }: ChatRequest = await req.json()`, or `… as ChatRequest`.
+    fn record_body_type(&mut self, annotation: Option<&TSType<'_>>, value: &Expression<'_>) {
+        let cast = match value {
+            Expression::TSAsExpression(cast) => Some(&cast.type_annotation),
+            _ => None,
+        };
+        let name = match annotation.or(cast) {
+            Some(TSType::TSTypeReference(reference)) => self
+                .text
+                .get(reference.span.start as usize..reference.span.end as usize)
+                .map(super::normalize_type),
+            Some(TSType::TSTypeLiteral(literal)) => {
+                let name = format!("body_at_{}", self.line(literal.span));
+                self.record_interface(&name, literal.span, &literal.members);
+                Some(name)
+            }
+            _ => None,
+        };
+        if let (Some(name), Some(function)) = (name, self.functions.last()) {
+            self.source.functions[*function].body_type = Some(name);
+        }
+    }
+
+    /// Records the fields that a pattern takes out of a parameter.
+    fn record_destructured(&mut self, parameter: &str, pattern: &ObjectPattern<'_>) {
+        for property in &pattern.properties {
+            if let Some(field) = property.key.static_name() {
+                self.source.add_parameter_field(&self.functions, parameter, &field);
+            }
+        }
     }
 
     /// `NestJS`'s `@Body('message') message: string`: a parameter that is a request field.
@@ -364,7 +401,15 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             let (line, within) = (self.line(node.span), self.functions.last().copied());
             self.source.bindings.push(CallBinding { name, callee, line, within });
         }
+        if let (BindingPattern::ObjectPattern(object), Some(from)) =
+            (&node.id, dotted_name(init.get_inner_expression()))
+        {
+            self.record_destructured(&from, object);
+        }
         if let Some(part) = self.request_part(init) {
+            if part == RequestPart::Json {
+                self.record_body_type(node.type_annotation.as_deref().map(|of| &of.type_annotation), init);
+            }
             match &node.id {
                 BindingPattern::ObjectPattern(object) => {
                     for property in &object.properties {
@@ -377,7 +422,10 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
                 }
                 other => {
                     let within = self.functions.last().copied();
-                    self.request_aliases.extend(bound_name(other).map(|name| (within, name, part)));
+                    if let Some(name) = bound_name(other) {
+                        self.source.add_request_name(within, &name);
+                        self.request_aliases.push((within, name, part));
+                    }
                 }
             }
         }
@@ -402,6 +450,7 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
         if let (Some((object, name)), Some(part)) = (&target, self.request_part(&node.right))
             && object.is_empty()
         {
+            self.source.add_request_name(self.functions.last().copied(), name);
             self.request_aliases.push((self.functions.last().copied(), name.clone(), part));
         }
         if let Some((object, name)) = target {
@@ -487,6 +536,9 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
         {
             self.record_request_field(part, &node.property.name);
         }
+        if let Expression::Identifier(object) = node.object.get_inner_expression() {
+            self.source.add_parameter_field(&self.functions, &object.name, &node.property.name);
+        }
         walk::walk_static_member_expression(self, node);
     }
 
@@ -538,6 +590,12 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
         for one in &node.specifiers {
             self.source.exports.push(one.exported.name().to_string());
             self.record_import(&node.source.value, Some(&one.local.name()), &one.exported.name(), node.span);
+        }
+    }
+
+    fn visit_export_all_declaration(&mut self, node: &ExportAllDeclaration<'a>) {
+        if node.exported.is_none() {
+            self.record_import(&node.source.value, Some(ALL_NAMES), ALL_NAMES, node.span);
         }
     }
 

@@ -23,7 +23,7 @@ function reply(text) {
   try {
     answer = JSON.parse(text);
   } catch {
-    return joined(text) || text;
+    return joined(text);
   }
   const found = @PICK@;
   if (found === answer && (answer?.error || answer?.success === false)) {
@@ -43,36 +43,64 @@ function plain(found) {
     return last?.content || last?.message || last?.delta ? plain(last) : JSON.stringify(found);
   }
   const name = answers.find((name) => found?.[name] && ["string", "object"].includes(typeof found[name]));
-  return name ? plain(found[name]) : JSON.stringify(found);
+  if (name) return plain(found[name]);
+  const likely = Object.entries(found ?? {}).filter(([name, part]) => typeof part === "string" && isAnswer(name));
+  return likely.length === 1 ? likely[0][1] : JSON.stringify(found);
 }
+
+const isAnswer = (name) => /answer|reply|response|output|generated/i.test(name);
 
 const answers = [
   "answer", "reply", "response", "output", "output_text", "completion", "generated_text", "choices", "delta",
-  "assistantMessage", "content", "text", "result", "data", "messages", "message",
+  "assistantMessage", "content", "text", "result", "data", "messages", "message", "value",
 ];
 
 // Pieces of text in a stream: `data: {"delta": "…"}`, `data: …`, `0:"…"`, or a JSON object on each line.
 function joined(text) {
   const pieces = [];
-  for (const line of text.split("\n")) {
-    const [, kind, rest] = line.match(/^(data|0): ?(.*?)\r?$/) ?? (line.startsWith("{") ? [line, "json", line] : []);
-    if (!kind || rest === "" || rest === "[DONE]") continue;
+  const errors = [];
+  let eventName = "";
+  for (const line of text.split("\n").map((line) => line.replace(/\r$/, ""))) {
+    if (line === "") eventName = "";
+    const [, field, rest] = line.match(/^(data|event|0|3): ?(.*)$/) ?? (line.startsWith("{") ? [line, "json", line] : []);
+    if (field === "event") eventName = rest;
+    // A word in brackets ends a stream: [DONE].
+    if (!field || field === "event" || rest === "" || /^\[[a-z]+\]$/i.test(rest)) continue;
+    if (field === "3") errors.push(rest);
+    if (field === "3") continue;
     let event = rest;
     try {
       event = JSON.parse(rest);
     } catch {
-      if (kind !== "data") continue;
+      if (field !== "data") continue;
     }
-    if (typeof event === "string") {
-      pieces.push(event);
+    if (event === null || typeof event !== "object") {
+      if (field === "data" || typeof event === "string") pieces.push([eventName, typeof event === "string" ? event : rest]);
       continue;
     }
-    const name = ["delta", "token", "chunk", ...answers].find((name) => event?.[name]);
-    if (name) pieces.push(plain(event[name]));
+    if (event.type === "error" || Object.keys(event).join() === "error") errors.push(rest);
+    const name = ["delta", "token", "chunk", ...answers].find((name) => ["string", "object"].includes(typeof event[name]) && event[name]);
+    if (name) pieces.push([String(event.type ?? event.event ?? eventName), plain(event[name])]);
   }
-  // Each may be the whole text so far.
-  const grows = pieces.length > 1 && pieces.every((piece, at) => at === 0 || piece.startsWith(pieces[at - 1]));
-  return grows ? pieces.at(-1) : pieces.join("");
+  if (pieces.length === 0 && errors.length > 0) throw new Error(`the program answered: ${errors[0].slice(0, 500)}`);
+  if (pieces.length === 0) return text;
+  const texts = spoken(pieces);
+  // Each may be the whole text so far, or the last all of it once more.
+  const grows = texts.length > 1 && texts.every((piece, at) => at === 0 || piece.startsWith(texts[at - 1]));
+  const repeats = texts.length > 2 && texts.at(-1) === texts.slice(0, -1).join("");
+  return grows || repeats ? texts.at(-1) : texts.join("");
+}
+
+// What is said, not what is told about it: events of kinds such as `token`, before others.
+function spoken(pieces) {
+  const said = pieces.filter(
+    ([kind]) => !/reason|think|tool|argument|status|error|progress|source|citation|metadata/i.test(kind),
+  );
+  for (const words of [/delta|token|chunk/i, /text|content|answer|message|response/i]) {
+    const found = said.filter(([kind]) => words.test(kind));
+    if (found.length > 0) return found.map(([, text]) => text);
+  }
+  return (said.length > 0 ? said : pieces).map(([, text]) => text);
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -1,5 +1,6 @@
 """What FluxLoop calls: sends one input through the program's route, in this process, and gives back the answer."""
 
+import ast
 import json
 @IMPORTS@import sys
 from pathlib import Path

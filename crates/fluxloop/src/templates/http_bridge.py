@@ -3,12 +3,13 @@
 The program must be running. AGENT_URL says where; AGENT_TIMEOUT how many seconds to wait.
 """
 
+import ast
 import json
 import os
 import urllib.error
 import urllib.parse
 import urllib.request
-
+@IMPORTS@
 URL = os.environ.get("AGENT_URL", @URL@)
 TIMEOUT = float(os.environ.get("AGENT_TIMEOUT", "60"))
 # The program is on this machine: no proxy.

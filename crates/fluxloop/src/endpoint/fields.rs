@@ -1,0 +1,193 @@
+//! Which field of a request carries the text, what the others are filled with, and which field of a response is the answer.
+
+use codebase::Route;
+use regex::Regex;
+use serde_json::{Value, json};
+
+use super::{FieldValue, IdForm, RequestField};
+use crate::target::{is_id_name, is_invented_id, is_text_type, tells_text, variable_name};
+
+#[rustfmt::skip] // lists, not columns
+pub(super) const INPUT_FIELDS: &[&str] = &[
+    "message", "input", "query", "question", "prompt", "text", "user_message", "userMessage", "user_input", "userInput",
+    "input_text", "inputText", "user_query", "userQuery", "msg", "content", "chatInput", "utterance", "instruction", "topic", "q",
+    "newMessage", "new_message", "user_prompt", "userPrompt", "user_question", "userQuestion", "chat_input", "inputMessage",
+    "input_message", "messageText", "userText", "user_text", "question_text", "description", "task", "goal", "request",
+];
+pub(super) const MESSAGE_LIST_FIELDS: &[&str] = &["messages", "history", "conversation", "chat_history"];
+#[rustfmt::skip]
+pub(super) const REPLY_FIELDS: &[&str] = &[
+    "answer", "reply", "response", "output", "text", "content", "result", "completion", "final_output", "data", "message",
+    "bot_response", "botResponse", "ai_response", "aiResponse", "assistant", "generated_text", "response_text",
+];
+/// Response fields that report status and never contain the reply.
+pub(super) const STATUS_FIELDS: &[&str] =
+    &["success", "ok", "error", "errors", "detail", "status", "code", "id"];
+/// Request fields assumed to be optional even if nothing declares them so.
+#[rustfmt::skip]
+pub(super) const OPTIONAL_FIELDS: &[&str] = &[
+    "model", "temperature", "stream", "max_tokens", "maxTokens", "top_p", "topP", "language", "lang", "locale", "options",
+    "settings", "debug", "metadata", "verbose",
+];
+/// Request fields that carry a file.
+pub(super) const FILE_FIELDS: &[&str] =
+    &["file", "files", "image", "images", "audio", "document", "pdf", "attachment", "photo", "video"];
+/// The field for the input: by its declared type if there is one, else by its name.
+pub(super) fn choose_field(route: &Route) -> Option<RequestField> {
+    let declared = |name: &str| {
+        route.declared.iter().find(|field| field.name == name).and_then(|field| field.annotation.as_deref())
+    };
+    let has = |known: &&&str| route.request.iter().any(|field| field == **known);
+    let is_string = |name: &str| {
+        declared(name).is_none_or(|annotation| {
+            is_text_type(annotation) || annotation.trim().trim_end_matches(" | undefined") == "string"
+        })
+    };
+    if let Some(name) = INPUT_FIELDS.iter().filter(has).find(|name| is_string(name)) {
+        return Some(RequestField::Text((*name).to_owned()));
+    }
+    let is_message = |annotation: &str| annotation == "object" || annotation.contains("Message");
+    if has(&&"message") && declared("message").is_some_and(is_message) {
+        return Some(RequestField::Part("message".to_owned()));
+    }
+    if let Some(name) = MESSAGE_LIST_FIELDS.iter().find(has) {
+        let is_plain = declared(name).is_some_and(is_text_type);
+        return Some(if is_plain {
+            RequestField::Text((*name).to_owned())
+        } else {
+            RequestField::Messages((*name).to_owned())
+        });
+    }
+    let is_known =
+        |name: &str| is_id_name(name) || OPTIONAL_FIELDS.contains(&name) || FILE_FIELDS.contains(&name);
+    let is_optional = |name: &&String| {
+        route.optional.contains(*name)
+            || route.declared.iter().any(|field| field.name == **name && field.optional)
+    };
+    let open: Vec<&String> = route.request.iter().filter(|name| !is_known(name) && is_string(name)).collect();
+    let only = |names: Vec<&String>| if let [only] = names.as_slice() { Some((*only).clone()) } else { None };
+    let needed = || open.iter().copied().filter(|name| !is_optional(name)).collect();
+    let telling = || open.iter().copied().filter(|name| tells_text(name)).collect();
+    only(open.clone()).or_else(|| only(telling())).or_else(|| only(needed())).map(RequestField::Text)
+}
+
+/// Values for the other fields that a request needs.
+pub(super) fn fill_extra_fields(route: &Route, text: &str, source: &str) -> Vec<(String, FieldValue)> {
+    let needed = route.request.iter().filter(|name| *name != text);
+    needed.filter_map(|name| Some((name.clone(), value_for_field(route, name, source)?))).collect()
+}
+
+/// The value for a field; `None` if it may be left out.
+pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option<FieldValue> {
+    let declared = route.declared.iter().find(|field| field.name == name);
+    let annotation =
+        declared.and_then(|field| field.annotation.as_deref()).unwrap_or_default().to_lowercase();
+    let is_refused = is_refused_without(source, name);
+    let may_miss = declared.is_some_and(|field| field.optional)
+        || annotation.contains("none")
+        || annotation.contains("optional")
+        || annotation.contains("undefined")
+        || route.optional.iter().any(|known| known == name);
+    if may_miss && !is_refused || declared.is_none() && OPTIONAL_FIELDS.contains(&name) {
+        return None;
+    }
+    let is_list = annotation.starts_with("list")
+        || annotation.ends_with("[]")
+        || annotation.is_empty()
+            && (MESSAGE_LIST_FIELDS.contains(&name) || name.to_lowercase().ends_with("history"));
+    let is_string = annotation.is_empty() || is_text_type(&annotation) || annotation == "string";
+    let is_uuid = annotation.contains("uuid");
+    let constant = |value: Value| Some(FieldValue::Constant(value));
+    if is_list {
+        return constant(json!([]));
+    }
+    if is_id_name(name) && is_invented_id(name) {
+        return if is_string || is_uuid {
+            let form = if is_uuid { IdForm::Uuid } else { IdForm::of_name(name) };
+            Some(FieldValue::Id(format!("AGENT_{}", variable_name(name)), form))
+        } else {
+            constant(json!(1))
+        };
+    }
+    match (annotation.as_str(), name) {
+        ("bool" | "boolean", _) => return constant(json!(false)),
+        ("dict", _) => return constant(json!({})),
+        (_, "role" | "sender") if is_string => return constant(json!("user")),
+        (_, "language" | "lang" | "locale") if is_string => return constant(json!("en")),
+        ("int" | "number", "top_k" | "topK" | "k" | "limit" | "n" | "num_results") => {
+            return constant(json!(5));
+        }
+        ("int" | "number", "max_tokens" | "maxTokens") => return constant(json!(512)),
+        ("float" | "number", _) if name.to_lowercase().contains("temperature") => {
+            return constant(json!(0.7));
+        }
+        _ => {}
+    }
+    // Code that reads a field does not tell that it must be there, unless it refuses requests without it.
+    let is_needed = declared.is_some() || is_id_name(name) || is_refused;
+    is_needed.then(|| FieldValue::Variable(field_variable(name)))
+}
+
+/// The environment variable for a field. The bridges read two themselves.
+pub(super) fn field_variable(name: &str) -> String {
+    match variable_name(name).as_str() {
+        own @ ("URL" | "TIMEOUT") => format!("AGENT_INPUT_{own}"),
+        other => format!("AGENT_{other}"),
+    }
+}
+
+/// Whether code answers with an error if a field is not there: `if not name: return …, 400`.
+pub(super) fn is_refused_without(source: &str, name: &str) -> bool {
+    const NEAR: usize = 200;
+    let name = regex::escape(name);
+    let checks = format!(
+        r"!\s*(?:\w+\.)?{name}\b|\bnot\s+(?:\w+\.)?{name}\b|\b{name}\s*(?:is None|===?\s*(?:undefined|null))|{name}[\x22']\s+not\s+in\b"
+    );
+    let refusal = Regex::new(r"\b4\d\d\b|\braise\b|\bthrow\b|abort\(|BadRequest|[\x22']?error[\x22']?\s*:");
+    let (Ok(checks), Ok(refusal)) = (Regex::new(&checks), refusal) else { return false };
+    checks.find_iter(source).any(|found| {
+        let after: String = source[found.end()..].chars().take(NEAR).collect();
+        // Up to what the check guards, not what comes after it.
+        let guarded = after.split("\n\n").next().unwrap_or_default();
+        refusal.is_match(guarded)
+    })
+}
+
+/// The field among these that takes what a user says, by its name.
+pub(crate) fn find_text_field(names: &[String]) -> Option<String> {
+    let known = INPUT_FIELDS.iter().find(|known| names.iter().any(|name| name == *known));
+    let told = || names.iter().find(|name| tells_text(name) && !tells_reply(name)).cloned();
+    known.map(|known| (*known).to_owned()).or_else(told)
+}
+
+/// Whether a name has a word for an answer.
+pub(crate) fn tells_reply(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "answer",
+        "reply",
+        "response",
+        "assistant",
+        "bot",
+        "output",
+        "generated",
+        "generation",
+        "report",
+        "result",
+        "final",
+    ];
+    WORDS.iter().any(|word| name.to_lowercase().contains(word))
+}
+
+pub(crate) fn find_reply_field(fields: &[String]) -> Option<String> {
+    let told: Vec<&String> = fields.iter().filter(|field| !STATUS_FIELDS.contains(&field.as_str())).collect();
+    let known = REPLY_FIELDS
+        .iter()
+        .find(|known| told.iter().any(|field| field == *known))
+        .map(|known| (*known).to_owned());
+    let by_word = || {
+        const WORDS: &[&str] = &["answer", "reply", "response", "assistant", "bot", "output", "generated"];
+        let speaks = |field: &&&String| WORDS.iter().any(|word| field.to_lowercase().contains(word));
+        told.iter().find(speaks).map(|field| (*field).clone())
+    };
+    known.or_else(by_word).or_else(|| if let [only] = told.as_slice() { Some((*only).clone()) } else { None })
+}
