@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from answers import check_answers
 from provision import HERE, provision
 from servers import becomes_free, complete_chat, ports, serving, stand_in, started
 from tree import differences, files_that_differ, remove, snapshot
@@ -236,9 +237,10 @@ def check_application(trial):
 
 
 def agent_url(trial):
-    """Where the configuration expects the application to listen, if it goes over HTTP."""
-    for file in [*trial.root.glob(".fluxloop/**/*.yaml"), *trial.root.glob("fluxloop/**/*.yaml")]:
-        if found := re.search(r"""AGENT_URL["']?:\s*["']?([^"'\s]+)""", file.read_text()):
+    """Where the bridge expects the application to listen, if the plan has one."""
+    folders = (".fluxloop", "fluxloop")
+    for file in (file for folder in folders for file in trial.root.glob(f"{folder}/**/*bridge.*")):
+        if found := re.search(r"""AGENT_URL\W[^"]*"(http[^"]+)\"""", file.read_text()):
             return urlsplit(found[1])
     return None
 
@@ -404,16 +406,17 @@ def drive(cases, binary, folder, missing):
     start = time.monotonic()
     # Not below the user's home: FluxLoop looks for its folder upwards, and would find the user's own.
     work = Path(tempfile.mkdtemp(prefix="fluxway-plans-")).resolve()
+    answers_failed = check_answers(binary, work)
     with serving(complete_chat) as model_port, concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         prepared = {"binary": binary, "folder": folder, "model_port": model_port, "parent": work}
         statuses = list(pool.map(lambda case: attempt(case, missing, **prepared), cases))
     failed, not_run = statuses.count("FAIL"), statuses.count("NOT RUN")
-    if not failed:
+    if not failed and not answers_failed:
         shutil.rmtree(work)
     print(f"{time.monotonic() - start:.0f} s")
     print(f"{statuses.count('ok')} passed, {failed} failed, {not_run} skipped")
     # In CI nothing that was not run passes for green.
-    return bool(failed or not_run and os.environ.get("CI") == "true")
+    return bool(answers_failed or failed or not_run and os.environ.get("CI") == "true")
 
 
 if __name__ == "__main__":

@@ -121,6 +121,9 @@ impl EnvironmentHeader {
     }
 }
 
+/// What checks the caller, if that is the handler itself.
+pub(crate) const OWN_CHECK: &str = "its own check";
+
 /// How a route was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RouteChoice {
@@ -178,7 +181,7 @@ impl AgentEndpoint {
                 Some(RequestField::Messages(name.to_owned()))
             }
             Some(name) => Some(RequestField::Text(name.to_owned())),
-            None => choose_field(route),
+            None => choose_field(route, source),
         };
         let field = match chosen {
             Some(field) => field,
@@ -271,15 +274,19 @@ impl AgentEndpoint {
             ["authorization\"", "authorization'", ".authorization", "bearer", "x-api-key", "httpbearer"]
                 .iter()
                 .any(|word| source.to_lowercase().contains(word));
-        let is_cookie =
-            !reads_header && (lower == "auth" || by_session.iter().any(|word| lower.contains(word)));
+        let is_cookie = !reads_header
+            && (matches!(lower.trim_matches('`'), "auth")
+                || by_session.iter().any(|word| lower.contains(word)))
+            || guard == OWN_CHECK
+                && !reads_header
+                && (source.contains("session") || source.contains("cookies"));
         let name = if is_cookie { "Cookie".to_owned() } else { credential_header(source) };
         let header = EnvironmentHeader::new(&name);
         if self.headers.contains(&header) {
             return;
         }
         self.warnings.push(format!(
-            "{} is protected by `{guard}`: before a run, set {} to the value of the header `{name}`",
+            "{} is protected by {guard}: before a run, set {} to the value of the header `{name}`",
             self.label, header.variable
         ));
         self.headers.push(header);

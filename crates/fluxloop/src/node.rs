@@ -8,12 +8,12 @@ use crate::blocker::Blocker;
 use crate::candidate::{Candidate, CandidateKind, rank_name};
 use crate::config::{RunnerConfig, create_file_edit};
 use crate::dev_server::{find_port, port_of_tool, start_command};
-use crate::endpoint::{AgentEndpoint, RouteChoice, find_guard};
+use crate::endpoint::{AgentEndpoint, OWN_CHECK, RouteChoice, find_guard};
 use crate::install;
 use crate::integrate::{Contribution, RecipeInput};
 use crate::middleware;
 use crate::package::is_python_file;
-use crate::python::{add_endpoint_notes, nearest_routes, other_routes_phrase};
+use crate::python::{add_endpoint_notes, nearest_routes, other_routes_phrase, shown_guard};
 use crate::recipe::SdkSupport;
 use crate::release_line::ReleaseLine;
 
@@ -216,7 +216,7 @@ fn resolve_endpoint(
     let field = input.options.request_field.as_deref();
     let mut endpoint = AgentEndpoint::from_route(route, &source, field, choice, input.redactor())?;
     if let Some(guard) = guard_of_route(input, route, &source) {
-        let shown = input.display_name(&guard, &route.file, route.line).into_owned();
+        let shown = shown_guard(input, &guard, route);
         endpoint.require_credentials(&shown, &[source, input.file_text(&route.file)].join("\n"));
     }
     Ok(endpoint)
@@ -227,7 +227,7 @@ fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Optio
     if let Some(guard) = find_guard(&route.guards) {
         return Some(guard.clone());
     }
-    let asks = Regex::new(r"\b(getAuth|getServerSession|requireAuth\w*|requireUser\w*|ensure\w*(?:Session|Auth|User)\w*|require\w*Session|authenticate\w*|currentUser|verifyToken|auth|getUser)\(").ok()?;
+    let asks = Regex::new(r"\b(getAuth|getServerSession|getSession|getServerAuthSession|validateSession|validateRequest|requireAuth\w*|requireUser\w*|ensure\w*(?:Session|Auth|User)\w*|require\w*Session|authenticate\w*|currentUser|verifyToken|auth|getUser)\(").ok()?;
     if let Some(found) = asks.captures(source).and_then(|found| found.get(1)) {
         return Some(found.as_str().to_owned());
     }
@@ -244,7 +244,7 @@ fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Optio
         .and_then(|found| found.get(1))
         .map(|found| found.as_str().to_owned());
     let is_refused = Regex::new(r"\b401\b|[Uu]nauthorized").ok()?.is_match(source);
-    all.or_else(|| is_refused.then(|| "its own check".to_owned()))
+    all.or_else(|| is_refused.then(|| OWN_CHECK.to_owned()))
 }
 
 /// The path prefix set with `app.setGlobalPrefix("api")` in `NestJS`.

@@ -11,9 +11,10 @@ use crate::candidate::{Candidate, CandidateKind, rank_name};
 use crate::config::{RunnerConfig, create_file_edit};
 use crate::decorations;
 use crate::dev_server::find_port;
-use crate::endpoint::{AgentEndpoint, RouteChoice, find_guard, is_guard_name};
+use crate::endpoint::{AgentEndpoint, OWN_CHECK, RouteChoice, find_guard, is_guard_name};
 use crate::graph::{self, GraphCall};
 use crate::integrate::{Contribution, RecipeInput};
+use crate::package::is_python_file;
 use crate::recipe::InProcessClient;
 use crate::release_line::ReleaseLine;
 use crate::target::{
@@ -180,8 +181,9 @@ fn find_candidates(
         all.push(route_candidate(input, route, RouteChoice::Found));
     }
     let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
-    for path in anchors.map(|anchor| &anchor.path).filter(|path| !input.is_example_or_test(path)) {
-        all.extend(object_candidate(input, path));
+    let files = anchors.map(|anchor| anchor.path.clone()).chain(input.entry_points());
+    for path in files.filter(|path| is_python_file(path) && !input.is_example_or_test(path)) {
+        all.extend(object_candidate(input, &path));
     }
     let mut seen = BTreeSet::new();
     all.retain(|one| seen.insert(one.candidate.agent.clone()));
@@ -719,7 +721,7 @@ fn resolve_endpoint(
         input.redactor(),
     )?;
     if let Some(guard) = guard_of_route(input, route, parameters, &source) {
-        let shown = input.display_name(&guard, &route.file, route.line).into_owned();
+        let shown = shown_guard(input, &guard, route);
         // The header is read where the caller is checked, often in the same file.
         endpoint.require_credentials(&shown, &[source, input.file_text(&route.file)].join("\n"));
     }
@@ -755,7 +757,15 @@ fn guard_of_route(
     let inside = Regex::new(r"\b401\b|HTTP_401|[Uu]nauthori[sz]ed").ok()?;
     let checks = inside.is_match(source)
         && ["headers", "session", "token", "auth"].iter().any(|word| source.contains(word));
-    checks.then(|| format!("{}'s own check", route.handler))
+    checks.then(|| OWN_CHECK.to_owned())
+}
+
+/// What checks the caller, for people.
+pub(crate) fn shown_guard(input: &RecipeInput<'_>, guard: &str, route: &Route) -> String {
+    if guard == OWN_CHECK {
+        return OWN_CHECK.to_owned();
+    }
+    format!("`{}`", input.display_name(guard, &route.file, route.line))
 }
 
 /// A file that sends a request through the program's own application object, or over HTTP if there is no getting at it.

@@ -89,7 +89,9 @@ fn parse_mount(symbols: &SymbolIndex<'_, '_>, file: usize, at: usize, call: &Cal
         }
         // A function that makes the router.
         ("use" | "route" | "mount", [CallArgument::Text(prefix), .., CallArgument::Call(maker)]) => {
-            (prefix.clone(), (symbols.resolve_function(file, call.within, maker)?.file, None))
+            let imported = || symbols.imported_from(file, maker).map(|(other, _)| other);
+            let made = symbols.resolve_function(file, call.within, maker).map(|node| node.file);
+            (prefix.clone(), (made.or_else(imported)?, None))
         }
         ("register", [CallArgument::Name(name), CallArgument::Map(options)]) => {
             let prefix = options.iter().find_map(|(key, value)| match (key.as_str(), value) {

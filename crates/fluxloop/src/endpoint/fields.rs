@@ -5,6 +5,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::{FieldValue, IdForm, RequestField};
+use crate::package::is_python_file;
 use crate::target::{is_id_name, is_invented_id, is_text_type, tells_text, variable_name};
 
 #[rustfmt::skip] // lists, not columns
@@ -33,7 +34,7 @@ pub(super) const OPTIONAL_FIELDS: &[&str] = &[
 pub(super) const FILE_FIELDS: &[&str] =
     &["file", "files", "image", "images", "audio", "document", "pdf", "attachment", "photo", "video"];
 /// The field for the input: by its declared type if there is one, else by its name.
-pub(super) fn choose_field(route: &Route) -> Option<RequestField> {
+pub(super) fn choose_field(route: &Route, source: &str) -> Option<RequestField> {
     let declared = |name: &str| {
         route.declared.iter().find(|field| field.name == name).and_then(|field| field.annotation.as_deref())
     };
@@ -61,8 +62,9 @@ pub(super) fn choose_field(route: &Route) -> Option<RequestField> {
     let is_known =
         |name: &str| is_id_name(name) || OPTIONAL_FIELDS.contains(&name) || FILE_FIELDS.contains(&name);
     let is_optional = |name: &&String| {
-        route.optional.contains(*name)
-            || route.declared.iter().any(|field| field.name == **name && field.optional)
+        let may_miss = route.optional.contains(*name)
+            || route.declared.iter().any(|field| field.name == **name && field.optional);
+        may_miss && !is_refused_without(source, name)
     };
     let open: Vec<&String> = route.request.iter().filter(|name| !is_known(name) && is_string(name)).collect();
     let only = |names: Vec<&String>| if let [only] = names.as_slice() { Some((*only).clone()) } else { None };
@@ -88,7 +90,11 @@ pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option
         || annotation.contains("optional")
         || annotation.contains("undefined")
         || route.optional.iter().any(|known| known == name);
-    if may_miss && !is_refused || declared.is_none() && OPTIONAL_FIELDS.contains(&name) {
+    // In Python, `data["name"]` fails if it is not there, where `data.get("name")` does not.
+    let is_read_in_any_case = is_python_file(&route.file) && declared.is_none();
+    if may_miss && !is_refused
+        || declared.is_none() && !is_read_in_any_case && OPTIONAL_FIELDS.contains(&name)
+    {
         return None;
     }
     let is_list = annotation.starts_with("list")
@@ -124,7 +130,7 @@ pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option
         _ => {}
     }
     // Code that reads a field does not tell that it must be there, unless it refuses requests without it.
-    let is_needed = declared.is_some() || is_id_name(name) || is_refused;
+    let is_needed = declared.is_some() || is_read_in_any_case || is_id_name(name) || is_refused;
     is_needed.then(|| FieldValue::Variable(field_variable(name)))
 }
 

@@ -24,8 +24,9 @@ def _joined(text: str) -> str:
             if kind == "error" or set(event) == {"error"}:
                 errors.append(body)
             part = next((event[name] for name in ("delta", "token", "chunk", *_ANSWERS) if event.get(name)), None)
-            if part and not isinstance(part, (bool, int, float)):
-                pieces.append((kind, _text(part)))
+            said = _text(part) if part and not isinstance(part, (bool, int, float)) else ""
+            if said and (isinstance(part, str) or said[0] not in "{["):  # JSON holds no text
+                pieces.append((kind, said))
         elif field != "3" and (isinstance(event, str) or field == "data"):
             pieces.append((event_name, event if isinstance(event, str) else body))
         elif field == "3":

@@ -40,6 +40,7 @@ function plain(found) {
       return found.map((part) => part.text).join("");
     }
     const last = found.at(-1);
+    if (found.length === 1 && typeof last === "object") return plain(last);
     return last?.content || last?.message || last?.delta ? plain(last) : JSON.stringify(found);
   }
   const name = answers.find((name) => found?.[name] && ["string", "object"].includes(typeof found[name]));
@@ -66,8 +67,10 @@ function joined(text) {
     if (field === "event") eventName = rest;
     // A word in brackets ends a stream: [DONE].
     if (!field || field === "event" || rest === "" || /^\[[a-z]+\]$/i.test(rest)) continue;
-    if (field === "3") errors.push(rest);
-    if (field === "3") continue;
+    if (field === "3") {
+      errors.push(rest);
+      continue;
+    }
     let event = rest;
     try {
       event = JSON.parse(rest);
@@ -80,7 +83,9 @@ function joined(text) {
     }
     if (event.type === "error" || Object.keys(event).join() === "error") errors.push(rest);
     const name = ["delta", "token", "chunk", ...answers].find((name) => ["string", "object"].includes(typeof event[name]) && event[name]);
-    if (name) pieces.push([String(event.type ?? event.event ?? eventName), plain(event[name])]);
+    const said = name ? plain(event[name]) : "";
+    const isText = typeof event[name] === "string" || !/^[{[]/.test(said); // JSON holds no text.
+    if (said && isText) pieces.push([String(event.type ?? event.event ?? eventName), said]);
   }
   if (pieces.length === 0 && errors.length > 0) throw new Error(`the program answered: ${errors[0].slice(0, 500)}`);
   if (pieces.length === 0) return text;
