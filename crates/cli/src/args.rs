@@ -266,6 +266,9 @@ pub(crate) struct IntegrateArgs {
     /// Run the commands of the plan's `check:` lines afterwards
     #[arg(long)]
     pub(crate) check: bool,
+    /// With --yes: install what the `needed:` lines list, by the package manager
+    #[arg(long)]
+    pub(crate) install: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -314,7 +317,10 @@ pub(crate) struct ApplyArgs {
     /// Run the commands of the plan's `check:` lines afterwards; asks first
     #[arg(long)]
     pub(crate) check: bool,
-    /// With --check: run the commands without asking
+    /// Install what the `needed:` lines list, by the package manager; asks first
+    #[arg(long)]
+    pub(crate) install: bool,
+    /// With --check or --install: run the commands without asking
     #[arg(long, short)]
     pub(crate) yes: bool,
     /// Protected path that the plan may write; repeatable

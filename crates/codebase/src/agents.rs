@@ -347,17 +347,44 @@ impl AgentFinder<'_, '_, '_> {
         })
     }
 
+    /// The nearest call of a model in a file or in what it imports.
+    fn model_in_imports(&self, file: usize) -> Option<Evidence> {
+        const MAX_FILES: usize = 200;
+        let mut seen = BTreeSet::from([file]);
+        let mut open = std::collections::VecDeque::from([file]);
+        while let Some(at) = open.pop_front() {
+            let of_file = NodeId { file: at, function: None }..NodeId { file: at + 1, function: None };
+            if let Some((_, call)) = self.graph.model_calls.range(of_file).next() {
+                let path = self.graph.files[at].path;
+                let callee =
+                    self.graph.sources.redactor.name(NameKind::Identifier, &call.callee, path, call.line);
+                let fact = format!("calls {callee} of {}", RULES[call.rule].title);
+                return Some(Evidence::new(path, call.line, fact));
+            }
+            let next = self
+                .graph
+                .imported_files(at)
+                .into_iter()
+                .filter(|next| seen.len() < MAX_FILES && seen.insert(*next));
+            open.extend(next);
+        }
+        None
+    }
+
     fn build_route(&self, fact: &DetectedRoute, agent: Option<(NodeId, String)>) -> Route {
         let function = self.graph.function(fact.handler);
-        let mut fields = routes::handler_fields(self.graph, fact.handler, &fact.path);
+        let mut fields = routes::handler_fields(self.graph, fact.handler, &fact.path, fact.schema.as_deref());
+        let (dependencies, suppliers) = routes::handler_dependencies(self.graph, fact.handler);
         let passes_input =
             agent.as_ref().is_some_and(|(node, _)| self.passes_input(fact.handler, *node, &fields.request));
         let own =
             function.into_iter().flat_map(|f| f.decorators.iter().map(|decorator| decorator.callee.clone()));
-        let guards = fact.guards.iter().cloned().chain(own).collect();
+        let guards = fact.guards.iter().cloned().chain(own).chain(dependencies).collect();
+        let guard_files: BTreeSet<&str> = suppliers.iter().map(|node| self.graph.path(*node)).collect();
         fields.request.truncate(MAX_FIELDS);
         fields.response.truncate(MAX_FIELDS);
         let handler = function.map(|f| f.name.clone()).unwrap_or_default();
+        let model_nearby = if agent.is_none() { self.model_in_imports(fact.handler.file) } else { None };
         Route {
             method: fact.method.clone(),
             path: fact.path.clone(),
@@ -367,13 +394,17 @@ impl AgentFinder<'_, '_, '_> {
             handler,
             agent: agent.map(|(_, name)| name).unwrap_or_default(),
             passes_input,
+            model_nearby,
             request: fields.request,
             response: fields.response,
             declared: fields.declared,
+            is_validated: fields.is_validated,
             form: fields.form,
             query: fields.query,
             optional: fields.optional,
             guards,
+            guard_files: guard_files.into_iter().map(str::to_owned).collect(),
+            client: None,
         }
     }
 }

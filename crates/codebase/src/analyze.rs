@@ -6,6 +6,7 @@ use std::io;
 use tree::{GlobFilter, LimitHit, Limits, Tree, WorkBudget};
 
 use crate::agents;
+use crate::client_calls;
 use crate::entry_points;
 use crate::framework_detection::{self, MIN_CANDIDATE_CONFIDENCE};
 use crate::inventory::{FileInventory, FileRecord, ScanDepth};
@@ -89,13 +90,14 @@ fn run_analysis(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> Profile {
         .collect();
     // Routes of programs without a model are wanted too: the user may know better.
     let has_routes = found.iter().flatten().any(|one| one.role == LibraryRole::Web);
-    let (agents, (routes, other_routes)) =
+    let (agents, (mut routes, mut other_routes)) =
         if request.scan_depth == ScanDepth::Contents && (has_routes || with_models.contains(&true)) {
             tell(3, "following calls to agents");
             agents::find_agents(&mut sources, &files, &entries, &with_models)
         } else {
             Default::default()
         };
+    client_calls::note_clients(request.tree, &survey, &mut routes, &mut other_routes, budget);
     let skipped = sources.skipped();
     let mut profile = Profile {
         languages: count_languages(survey.files.iter()),

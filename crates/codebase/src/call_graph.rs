@@ -109,6 +109,13 @@ impl<'l, 'a> CallGraph<'l, 'a> {
                 self.edges.entry(NodeId { file, function: Some(outer) }).or_default().insert(to);
             }
         }
+        for reference in &source.references {
+            let from = NodeId { file, function: reference.within };
+            let to = self.resolve_function(file, reference.within, &reference.name);
+            if let Some(to) = to.filter(|to| *to != from && reference.within.is_some()) {
+                self.edges.entry(from).or_default().insert(to);
+            }
+        }
         for call in &source.calls {
             let from = NodeId { file, function: call.within };
             let targets: Vec<NodeId> =
@@ -145,7 +152,17 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         });
         let called = self.resolve_function(file, call.within, &call.callee);
         let implemented = called.into_iter().flat_map(|called| self.implementations(called)).take(8);
-        called.into_iter().chain(implemented).chain(handed).collect()
+        let listed = match called {
+            Some(_) => Vec::new(),
+            // `getattr(self, name)` may be any of the methods.
+            None if call.callee == "getattr"
+                && call.arguments.first() == Some(&CallArgument::Name("self".to_owned())) =>
+            {
+                self.methods_beside(file, call.within)
+            }
+            None => self.functions_in_table(file, &call.callee),
+        };
+        called.into_iter().chain(implemented).chain(handed).chain(listed).collect()
     }
 
     /// Records a model call for the function and all enclosing ones: only the outermost can be called from
@@ -165,19 +182,50 @@ impl<'l, 'a> CallGraph<'l, 'a> {
     fn model_library_of_call(&self, file: usize, within: Option<usize>, callee: &str) -> Option<RuleId> {
         let verb = callee.rsplit('.').next()?.trim_end_matches("()");
         // Pictures, sounds and vectors are no answers.
-        let others = [".images.", ".image.", ".audio.", ".embeddings.", ".moderations.", ".files."];
-        if others.iter().any(|part| callee.contains(part)) {
+        let others = [
+            ".images.",
+            ".image.",
+            ".audio.",
+            ".embeddings.",
+            ".moderations.",
+            ".files.",
+            // A message is stored in a thread; a run answers it.
+            ".threads.messages.",
+        ];
+        let lower = callee.to_ascii_lowercase();
+        let finds = [
+            "retriever.",
+            "retriever()",
+            "vectorstore.",
+            "vector_store.",
+            "embedding",
+            "splitter.",
+            "loader.",
+        ];
+        if others.iter().any(|part| callee.contains(part)) || finds.iter().any(|part| lower.contains(part)) {
             return None;
         }
         let is_known = MODEL_CALL_SUFFIXES.iter().any(|end| callee.ends_with(end));
+        let is_pipeline = !callee.contains('.') && self.is_callable_model(file, within, callee);
         // Functions defined in the tree are followed through the graph instead.
-        if !(is_known || MODEL_CALL_METHODS.contains(&verb))
+        if !(is_known || is_pipeline || MODEL_CALL_METHODS.contains(&verb))
             || self.resolve_function(file, within, callee).is_some()
         {
             return None;
         }
         let found = self.resolve_model_library(file, within, callee, 5);
-        found.or_else(|| is_known.then(|| self.first_imported_model_library(file)).flatten())
+        let found = found.or_else(|| is_known.then(|| self.first_imported_model_library(file)).flatten());
+        // The method of this name is nowhere else to be found.
+        let is_compatible = callee.contains(".chat.completions.");
+        found.or_else(|| is_compatible.then(|| find_rule(self.files[file].ecosystem, "openai-compatible"))?)
+    }
+
+    /// Whether a name holds an object that is called to get an answer: `pipe = pipeline("text-generation")`.
+    fn is_callable_model(&self, file: usize, within: Option<usize>, name: &str) -> bool {
+        let made = self.find_binding(file, within, name).unwrap_or_default();
+        let maker = made.rsplit('.').next().unwrap_or_default();
+        matches!(maker, "pipeline" | "Llama" | "from_chain_type" | "from_llm" | "LLMChain" | "AgentExecutor")
+            || maker.ends_with("Chain")
     }
 
     /// The model library that provides the object of a call.

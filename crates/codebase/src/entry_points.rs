@@ -40,6 +40,11 @@ pub(crate) fn detect_entry_points(
     for file in files {
         found.add_programs(folder, &file.path, &declared_programs(sources, &file.path));
     }
+    for file in files.iter().filter(|file| has_usual_name(&file.path, folder)) {
+        let says = "has the usual name of a program's first file";
+        let evidence = Evidence::new(&file.path, 1, says);
+        found.add(&file.path, 1, EntryPointKind::UsualName, says.to_owned(), evidence);
+    }
     for framework in frameworks {
         for path in convention_files(files, folder, framework.name) {
             let says = format!("{} calls it", framework.title);
@@ -238,6 +243,15 @@ fn script_start_line(path: &str, seen: &AnalyzedFile) -> Option<u32> {
 
 fn is_script_name(path: &str) -> bool {
     matches!(file_name(path), "main.py" | "run.py" | "__main__.py")
+}
+
+/// Whether a file in the folder of a project, or in its `src`, is called like the first file of a server.
+fn has_usual_name(path: &str, folder: &str) -> bool {
+    let inside = path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/');
+    matches!(
+        inside.strip_prefix("src/").unwrap_or(inside),
+        "server.ts" | "server.js" | "server.mjs" | "app.ts" | "app.js" | "app.mjs" | "app.py" | "server.py"
+    )
 }
 
 /// The programs that a Procfile, a Dockerfile or a framework's configuration starts.

@@ -62,7 +62,7 @@ pub fn summarize_file(tree: &Tree, path: &str) -> Option<FileSummary> {
         assigned_calls: source
             .bindings
             .iter()
-            .filter(|binding| binding.within.is_none())
+            .filter(|binding| binding.within.is_none() && !binding.is_absent_on_import)
             .map(|binding| (binding.name.clone(), binding.callee.clone()))
             .collect(),
     })

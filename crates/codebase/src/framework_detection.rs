@@ -278,6 +278,12 @@ impl FrameworkEvidence {
             .and_then(|(project, declared)| resolve_version(sources, rule, project, declared));
         let mut evidence: Vec<_> = self.kinds.into_values().collect();
         let (version, locked) = version.unzip();
+        // Where nothing is locked, what is declared.
+        let declared_range = || {
+            let (_, dependency) = declared?;
+            dependency.requirement.as_deref().map(str::trim).filter(|text| is_version_range(text))
+        };
+        let version = version.or_else(|| declared_range().map(str::to_owned));
         evidence.extend(locked.filter(|locked| !evidence.iter().any(|known| known.path == locked.path)));
         Framework {
             name: rule.name,

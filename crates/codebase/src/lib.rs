@@ -12,6 +12,7 @@
 mod agents;
 mod analyze;
 mod call_graph;
+mod client_calls;
 mod confidence;
 mod entry_points;
 mod file_summary;
@@ -35,6 +36,7 @@ pub mod sandbox;
 mod source;
 mod source_cache;
 mod symbols;
+mod text_encoding;
 
 pub use analyze::{AnalysisRequest, analyze};
 pub use file_summary::{FileSummary, FunctionSignature, locked_version, summarize_file};
@@ -49,3 +51,4 @@ pub use profile::{
     FunctionParameter, InsertionAnchor, LanguageShare, Profile, ProjectProfile, Risk, Route, SourceTreeStats,
 };
 pub use source::ParameterKind;
+pub use text_encoding::decode_text;

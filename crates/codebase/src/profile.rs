@@ -91,6 +91,8 @@ pub enum EntryPointKind {
     /// It creates the application object.
     CreatesApplication,
     Main,
+    /// It has the name that the first file of a program usually has.
+    UsualName,
     /// Meant to be imported, and there is no other entry point.
     Imported,
 }
@@ -104,7 +106,7 @@ pub struct Framework {
     pub ecosystem: Ecosystem,
     /// From 0 to 1.
     pub confidence: f64,
-    /// The version, if a manifest or lock file pins it.
+    /// The version that a lock file or manifest pins, else the range that a manifest declares.
     pub version: Option<String>,
     /// The folder of the project in which it was detected.
     pub project: String,
@@ -200,20 +202,28 @@ pub struct Route {
     pub agent: String,
     /// The handler calls the agent itself, and hands it a field of the request as it is.
     pub passes_input: bool,
+    /// If it leads to none: the nearest call of a model in the file of the handler, or in what that imports.
+    pub model_nearby: Option<Evidence>,
     /// Fields that the handler reads from the request.
     pub request: Vec<String>,
     /// Fields of the response.
     pub response: Vec<String>,
     /// The request fields with their types, if a class declares them.
     pub declared: Vec<FunctionParameter>,
+    /// Requests that do not fit `declared` are refused: types alone are not checked in JavaScript.
+    pub is_validated: bool,
     /// Request fields that are read from a form.
     pub form: Vec<String>,
     /// Request fields that are read from the query.
     pub query: Vec<String>,
     /// Request fields whose absence the handler tolerates.
     pub optional: Vec<String>,
-    /// Decorators and middleware that run before the handler.
+    /// Decorators, dependencies and middleware that run before the handler.
     pub guards: Vec<String>,
+    /// The files of the functions among them.
+    pub guard_files: Vec<String>,
+    /// Where the repository's own client calls the route.
+    pub client: Option<Evidence>,
 }
 
 #[derive(Debug, Clone)]

@@ -14,6 +14,7 @@ use crate::name_redaction::NameKind;
 use crate::package_manager::PackageManager;
 use crate::rules;
 use crate::source_cache::SourceCache;
+use crate::text_encoding::decode_text;
 
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 const MAX_TOTAL_MANIFEST_BYTES: u64 = 64 << 20;
@@ -244,22 +245,6 @@ impl ProjectSet {
             let fact = version_fact(sources, &outer.path, &shared, "shares", &version);
             Some((version, Evidence::new(&outer.path, shared.line, fact)))
         })
-    }
-}
-
-/// The text of a file that may begin with a byte order mark. Some tools on Windows write manifests in UTF-16.
-fn decode_text(bytes: &[u8]) -> String {
-    let units = |of: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect();
-        String::from_utf16_lossy(&units)
-    };
-    match bytes {
-        [0xff, 0xfe, ..] => units(u16::from_le_bytes),
-        [0xfe, 0xff, ..] => units(u16::from_be_bytes),
-        _ => {
-            let text = String::from_utf8_lossy(bytes);
-            text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
-        }
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct DetectedRoute {
     router: Option<String>,
     /// Decorators and middleware that run before the handler.
     pub(crate) guards: Vec<String>,
+    /// The zod schema that a middleware validates the body with.
+    pub(crate) schema: Option<String>,
 }
 
 const ROUTE_METHODS: &[&str] =
@@ -32,10 +34,18 @@ pub(crate) fn find_routes(symbols: &SymbolIndex<'_, '_>) -> Vec<DetectedRoute> {
         for route in &mut own {
             let prefix = mounts::mount_prefix(symbols, &mounts, file, route.router.as_deref());
             if !prefix.is_empty() && route.path != COMPUTED_PATH {
-                route.path = join_route_path(&prefix, &route.path);
+                let is_python = of.path.ends_with(".py");
+                route.path = if is_python {
+                    join_python_path(&prefix, &route.path)
+                } else {
+                    join_route_path(&prefix, &route.path)
+                };
             }
             if route.path.contains(COMPUTED_PATH) {
                 COMPUTED_PATH.clone_into(&mut route.path);
+            }
+            if route.path.is_empty() {
+                "/".clone_into(&mut route.path);
             }
         }
         own.extend(find_file_routes(symbols, file));
@@ -61,11 +71,54 @@ fn find_decorated_routes(source: &ParsedSource, file: usize) -> Vec<DetectedRout
                 line: decorator.line,
                 handler,
                 router: router.clone(),
-                guards: class_guards(class),
+                guards: class_guards(class).into_iter().chain(listed_dependencies(decorator)).collect(),
+                schema: None,
             }));
         }
     }
     found
+}
+
+/// `dependencies=[Depends(verify_key)]`.
+fn listed_dependencies(call: &CallSite) -> Vec<String> {
+    let Some(CallArgument::List(items)) = call.keyword_argument("dependencies") else { return Vec::new() };
+    let name = |item: &CallArgument| match item {
+        CallArgument::Name(name) => Some(name.clone()),
+        _ => None,
+    };
+    items.iter().filter_map(name).collect()
+}
+
+/// What supplies the parameters of a handler, and what supplies that: `get_current_user`, `oauth2_scheme`, and the class of
+/// an object such as `OAuth2PasswordBearer`. With the functions among them.
+pub(crate) fn handler_dependencies(
+    symbols: &SymbolIndex<'_, '_>,
+    handler: NodeId,
+) -> (Vec<String>, Vec<NodeId>) {
+    let (mut names, mut nodes) = (Vec::new(), Vec::new());
+    let mut open = vec![(handler, 0)];
+    while let Some((node, depth)) = open.pop() {
+        let Some(function) = symbols.function(node).filter(|_| depth < 4) else { continue };
+        for parameter in &function.parameters {
+            let by_type = || symbols.dependency_of_type(node.file, parameter.annotation.as_deref()?);
+            let own = parameter.dependency.clone().map(|name| (node.file, name));
+            let Some((file, name)) = own.or_else(by_type) else { continue };
+            if names.contains(&name) {
+                continue;
+            }
+            let made = symbols.find_binding(file, None, &name).map(str::to_owned).or_else(|| {
+                let (other, there) = symbols.imported_from(file, &name)?;
+                symbols.find_binding(other, None, there).map(str::to_owned)
+            });
+            if let Some(next) = symbols.resolve_function(file, None, &name) {
+                nodes.push(next);
+                open.push((next, depth + 1));
+            }
+            names.push(name);
+            names.extend(made);
+        }
+    }
+    (names, nodes)
 }
 
 /// Guards of all handlers of a class: `@UseGuards(…)`.
@@ -98,8 +151,15 @@ fn parse_route_decorator(
     if decorator.first_string().is_none() && is_router(source, router) {
         return Some((methods, COMPUTED_PATH.to_owned()));
     }
-    let is_path = path.starts_with('/') || controller.is_some() || path.is_empty() && !prefix.is_empty();
-    is_path.then(|| (methods, join_route_path(&prefix, path)))
+    let may_be_empty = || !prefix.is_empty() || is_router(source, router);
+    let is_path = path.starts_with('/') || controller.is_some() || path.is_empty() && may_be_empty();
+    let joined = match controller {
+        Some(_) => join_route_path(&prefix, path),
+        // What it is mounted under may be all of it.
+        None if prefix.is_empty() && path.is_empty() => String::new(),
+        None => join_python_path(&prefix, path),
+    };
+    is_path.then_some((methods, joined))
 }
 
 const ANY_METHOD: &str = "ANY";
@@ -146,13 +206,22 @@ fn router_prefix(source: &ParsedSource, object: &str) -> String {
     }
 }
 
-/// Joins a prefix and a path. A trailing slash of the path is significant.
+/// Joins a prefix and a path. A trailing slash of the path is significant; in Python also that of the path `/`.
 pub(crate) fn join_route_path(prefix: &str, path: &str) -> String {
     let (prefix, path) = (prefix.trim_matches('/'), path.trim_start_matches('/'));
     match (prefix.is_empty(), path.is_empty()) {
         (true, _) => format!("/{path}"),
         (false, true) => format!("/{prefix}"),
         (false, false) => format!("/{prefix}/{path}"),
+    }
+}
+
+/// Joins a prefix and a path as Python frameworks do: `/chat` and `/` are `/chat/`, an empty path is the prefix.
+fn join_python_path(prefix: &str, path: &str) -> String {
+    let prefix = format!("/{}", prefix.trim_start_matches('/'));
+    match path.trim_start_matches('/') {
+        "" if path.is_empty() => prefix,
+        rest => format!("{}/{rest}", prefix.trim_end_matches('/')),
     }
 }
 
@@ -226,6 +295,7 @@ fn find_registered_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<Det
             handler,
             router: router.clone(),
             guards: middleware_names(call, chained.is_some()),
+            schema: schema_of_middleware(source, at, call),
         }));
     }
     found
@@ -275,6 +345,7 @@ fn class_routes<'s>(
             handler: NodeId { file, function: Some(at) },
             router: None,
             guards: guards.clone(),
+            schema: None,
         })
     })
 }
@@ -287,6 +358,23 @@ fn find_resource_routes(symbols: &SymbolIndex<'_, '_>, file: usize, call: &CallS
         }
         _ => Vec::new(),
     }
+}
+
+/// The schema in `app.post("/chat", zValidator("json", chatSchema), chat)`.
+fn schema_of_middleware(source: &ParsedSource, at: usize, route: &CallSite) -> Option<String> {
+    const MAX_CALLS: usize = 12;
+    let names = middleware_names(route, false);
+    let validates = |name: &str| name.to_ascii_lowercase().contains("valid");
+    if !names.iter().any(|name| validates(name)) {
+        return None;
+    }
+    // The nested calls are among the next in the list.
+    let nested = source.calls.get(at + 1..)?.iter().take(MAX_CALLS);
+    let mut validators = nested.filter(|call| call.within == route.within && validates(&call.callee));
+    validators.find_map(|call| match call.arguments.last()? {
+        CallArgument::Name(schema) => Some(schema.clone()),
+        _ => None,
+    })
 }
 
 /// The arguments between the path and the handler: `app.post("/chat", auth, chat)`.
@@ -392,6 +480,7 @@ fn find_remix_routes(source: &ParsedSource, file: usize, path: &str) -> Vec<Dete
             handler,
             router: None,
             guards: Vec::new(),
+            schema: None,
         })
     };
     source.functions.iter().enumerate().filter_map(fact).collect()
@@ -412,6 +501,7 @@ fn exported_routes(source: &ParsedSource, file: usize, path: &str, names: &[&str
         handler: NodeId { file, function: Some(at) },
         router: None,
         guards: Vec::new(),
+        schema: None,
     };
     (0..source.functions.len()).filter(|at| wanted(&source.functions[*at])).map(fact).collect()
 }
@@ -423,12 +513,18 @@ pub(crate) struct HandlerFields {
     pub(crate) response: Vec<String>,
     /// The request fields that a class or a parameter declares.
     pub(crate) declared: Vec<FunctionParameter>,
+    pub(crate) is_validated: bool,
     pub(crate) form: Vec<String>,
     pub(crate) query: Vec<String>,
     pub(crate) optional: Vec<String>,
 }
 
-pub(crate) fn handler_fields(symbols: &SymbolIndex<'_, '_>, handler: NodeId, path: &str) -> HandlerFields {
+pub(crate) fn handler_fields(
+    symbols: &SymbolIndex<'_, '_>,
+    handler: NodeId,
+    path: &str,
+    schema: Option<&str>,
+) -> HandlerFields {
     let Some(function) = symbols.function(handler) else { return HandlerFields::default() };
     let of_type = |annotation: &str| {
         let class = type_names(annotation).find_map(|word| symbols.find_class(handler.file, word));
@@ -448,6 +544,8 @@ pub(crate) fn handler_fields(symbols: &SymbolIndex<'_, '_>, handler: NodeId, pat
         form: [&function.form_fields[..], &helper.form].concat(),
         query: [&function.query_fields[..], &helper.query].concat(),
         optional: [&function.optional_fields[..], &helper.optional].concat(),
+        // A controller of NestJS has decorators, and its classes are checked.
+        is_validated: is_python || !function.decorators.is_empty(),
         ..HandlerFields::default()
     };
     // FastAPI fills plain parameters from the query, and others from the part that their default names.
@@ -476,11 +574,12 @@ pub(crate) fn handler_fields(symbols: &SymbolIndex<'_, '_>, handler: NodeId, pat
     let names_of =
         |fields: &[FunctionParameter]| fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
     if fields.declared.is_empty()
-        && function.request_fields.is_empty()
-        && let Some(schema) = validated_schema(symbols, handler)
+        && (function.request_fields.is_empty() || schema.is_some())
+        && let Some(schema) = validated_schema(symbols, handler, schema)
     {
         fields.declared = schema.keyword_arguments.iter().map(schema_field).collect();
         fields.request = names_of(&fields.declared);
+        fields.is_validated = true;
         fields.response.clone_from(&function.response_fields);
         return fields;
     }
@@ -521,13 +620,17 @@ fn schema_field((name, value): &(String, CallArgument)) -> FunctionParameter {
 }
 
 /// The zod schema that a handler validates its request with: `chatSchema.safeParse(body)`.
-fn validated_schema<'l>(symbols: &SymbolIndex<'l, '_>, handler: NodeId) -> Option<&'l CallSite> {
+fn validated_schema<'l>(
+    symbols: &SymbolIndex<'l, '_>,
+    handler: NodeId,
+    by_middleware: Option<&str>,
+) -> Option<&'l CallSite> {
     let own = symbols.files[handler.file].source.calls.iter().filter(|call| call.within == handler.function);
-    own.filter_map(|call| {
+    let own = own.filter_map(|call| {
         let (schema, verb) = call.callee.rsplit_once('.')?;
         matches!(verb, "parse" | "safeParse" | "parseAsync" | "safeParseAsync").then_some(schema)
-    })
-    .find_map(|schema| {
+    });
+    by_middleware.into_iter().chain(own).find_map(|schema| {
         let (file, name) = symbols.imported_from(handler.file, schema).unwrap_or((handler.file, schema));
         let source = symbols.files[file].source;
         let made =

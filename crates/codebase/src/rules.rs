@@ -181,6 +181,14 @@ pub static RULES: &[LibraryRule] = &[
     model("cohere", "Cohere", Python).packages(&["cohere"], &["cohere"]),
     model("ollama", "Ollama", Python).packages(&["ollama"], &["ollama"]),
     model("huggingface", "Hugging Face", Python).packages(&["huggingface-hub"], &["huggingface_hub"]).constructors(&["InferenceClient", "AsyncInferenceClient"]),
+    model("transformers", "a local model", Python).packages(&["transformers", "ctransformers", "llama-cpp-python", "gpt4all", "vllm"], &["transformers", "ctransformers", "llama_cpp", "gpt4all", "vllm"]),
+    model("vertex-ai", "Vertex AI", Python).packages(&["google-cloud-aiplatform"], &["vertexai"]).constructors(&["GenerativeModel"]),
+    model("together", "Together AI", Python).packages(&["together"], &["together"]),
+    model("replicate", "Replicate", Python).packages(&["replicate"], &["replicate"]),
+    model("dashscope", "DashScope", Python).packages(&["dashscope"], &["dashscope"]),
+    model("zhipu", "Zhipu AI", Python).packages(&["zhipuai", "zai-sdk"], &["zhipuai", "zai"]),
+    model("openai-compatible", "an OpenAI-compatible service", Python),
+    model("openai-compatible", "an OpenAI-compatible service", Node),
     model("openai", "OpenAI", Node).packages(&["openai"], &["openai"]).constructors(&["OpenAI", "AzureOpenAI"]),
     model("anthropic", "Anthropic", Node).packages(&["@anthropic-ai/sdk"], &["@anthropic-ai/sdk"]).constructors(&["Anthropic"]),
     model("google-genai", "Google Gen AI", Node).packages(&["@google/genai", "@google/generative-ai"], &["@google/genai", "@google/generative-ai"]).constructors(&["GoogleGenAI", "GoogleGenerativeAI"]),
@@ -188,6 +196,10 @@ pub static RULES: &[LibraryRule] = &[
     model("groq", "Groq", Node).packages(&["groq-sdk"], &["groq-sdk"]).constructors(&["Groq"]),
     model("cohere", "Cohere", Node).packages(&["cohere-ai"], &["cohere-ai"]),
     model("ollama", "Ollama", Node).packages(&["ollama"], &["ollama"]),
+    model("huggingface", "Hugging Face", Node).packages(&["@huggingface/inference", "@xenova/transformers", "@huggingface/transformers"], &["@huggingface/inference", "@xenova/transformers", "@huggingface/transformers"]),
+    model("replicate", "Replicate", Node).packages(&["replicate"], &["replicate"]),
+    model("together", "Together AI", Node).packages(&["together-ai"], &["together-ai"]),
+    model("bedrock", "Amazon Bedrock", Node).packages(&["@aws-sdk/client-bedrock-runtime"], &["@aws-sdk/client-bedrock-runtime"]),
 ];
 
 /// Addresses of model providers, each with the library that speaks to it. Some programs call them without it.

@@ -29,7 +29,7 @@ use environment::ProgramEnvironment;
 use linux as system;
 #[cfg(not(target_os = "linux"))]
 use other as system;
-use process::{Isolation, LaunchSpec, RunningProgram};
+use process::{Isolation, LaunchSpec, Namespaces, RunningProgram};
 use temp_home::TempHome;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +46,23 @@ pub struct RunOutcome {
 /// the program does not exist.
 pub fn run(tree: &Tree, words: &[String], budget: &WorkBudget) -> io::Result<RunOutcome> {
     run_isolated(tree.path(), words, budget, detect_confinement().isolation)
+}
+
+/// Runs a program that acts for the user, such as a package manager: with the network, and with the files and
+/// the environment of this account. Only for commands that the repository cannot choose.
+pub fn run_as_user(tree: &Tree, words: &[String], budget: &WorkBudget) -> io::Result<RunOutcome> {
+    let (name, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let environment = ProgramEnvironment::inherit();
+    let program = program::find_program(name, tree.path(), &environment.path)?;
+    let order = LaunchSpec {
+        program: &program,
+        arguments,
+        folder: tree.path(),
+        environment: &environment.variables,
+        file_access: &[],
+        isolation: Isolation { landlock: false, namespaces: Namespaces::Shared },
+    };
+    RunningProgram::start(&order)?.finish(budget)
 }
 
 fn run_isolated(

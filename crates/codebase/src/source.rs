@@ -32,6 +32,12 @@ pub(crate) struct ParsedSource {
     pub exports: Vec<String>,
     /// Names that only exist while a request is handled: Flask's `request`, `session`, `g`, `current_app`.
     pub context_reads: Vec<ContextRead>,
+    /// Types that stand for a dependency: `CurrentUser = Annotated[User, Depends(get_current_user)]`.
+    pub dependency_types: Vec<(String, String)>,
+    /// Functions that are named without being called: returned, or listed in a table of handlers.
+    pub references: Vec<FunctionReference>,
+    /// Top-level names of object literals, whose functions are recorded by name: `const service = { chat() {} }`.
+    pub object_literals: Vec<String>,
     /// Addresses of model providers in strings: programs without an SDK call them over HTTP.
     pub provider_urls: Vec<ProviderUrl>,
 }
@@ -87,6 +93,14 @@ impl ParsedSource {
         self.add_field(function, field, |function| &mut function.optional_fields);
     }
 
+    /// Records a name that may be that of a function which is called elsewhere.
+    fn add_reference(&mut self, holder: Option<&str>, name: String, within: Option<usize>) {
+        const MAX_REFERENCES: usize = 1000;
+        if self.references.len() < MAX_REFERENCES {
+            self.references.push(FunctionReference { holder: holder.map(str::to_owned), name, within });
+        }
+    }
+
     pub(crate) fn fact_count(&self) -> usize {
         self.calls.len()
             + self.functions.len()
@@ -101,6 +115,16 @@ impl ParsedSource {
 pub(crate) struct ContextRead {
     pub name: String,
     pub line: u32,
+    /// Index of the function that contains it.
+    pub within: Option<usize>,
+}
+
+/// A dotted name that is not called where it stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FunctionReference {
+    /// The table that it is in: `HANDLERS = {"chat": answer}`.
+    pub holder: Option<String>,
+    pub name: String,
     /// Index of the function that contains it.
     pub within: Option<usize>,
 }
@@ -190,6 +214,8 @@ pub(crate) struct SourceParameter {
     pub kind: ParameterKind,
     /// It is supplied by a framework: `= Depends(get_user)`.
     pub injected: bool,
+    /// What supplies it: `get_user`.
+    pub dependency: Option<String>,
     /// The part of the request that it is filled from: `= Form(...)`.
     pub part: Option<RequestPart>,
 }
@@ -265,6 +291,9 @@ pub(crate) struct CallBinding {
     pub line: u32,
     /// Index of the function that contains the assignment.
     pub within: Option<usize>,
+    /// The value is not there when another file imports the name: only a type is declared, or the assignment stands
+    /// under `if __name__ == "__main__"`.
+    pub is_absent_on_import: bool,
 }
 
 /// Why a file could not be parsed.

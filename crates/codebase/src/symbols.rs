@@ -1,6 +1,6 @@
 //! Name resolution across files: functions, classes, imports, and the calls that objects were created with.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::import_resolution;
 use crate::manifest::Ecosystem;
@@ -107,11 +107,45 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
                 _ => {
                     let imported = self.imported_from(file, object).filter(|_| rest.is_empty());
                     let imported = imported.and_then(|(file, _)| self.find_function(file, method, 1));
+                    let own = || {
+                        let is_literal =
+                            self.files[file].source.object_literals.iter().any(|known| known == object);
+                        self.find_function(file, method, 0).filter(|_| is_literal && rest.is_empty())
+                    };
                     imported
+                        .or_else(own)
                         .or_else(|| self.find_method_by_object_name(rest.last().unwrap_or(object), method))
                 }
             },
         }
+    }
+
+    /// The functions in the table that a name refers to: `HANDLERS[kind](text)`.
+    pub(crate) fn functions_in_table(&self, file: usize, table: &str) -> Vec<NodeId> {
+        let in_file = |file: usize, table: &str| -> Vec<NodeId> {
+            let references = &self.files[file].source.references;
+            let own = references.iter().filter(|reference| reference.holder.as_deref() == Some(table));
+            own.filter_map(|reference| self.resolve_function(file, reference.within, &reference.name))
+                .collect()
+        };
+        let own = in_file(file, table);
+        match self.imported_from(file, table) {
+            Some((other, there)) if own.is_empty() => in_file(other, there),
+            _ => own,
+        }
+    }
+
+    /// The methods of the class that a function is in.
+    pub(crate) fn methods_beside(&self, file: usize, within: Option<usize>) -> Vec<NodeId> {
+        let Some(class) = self.enclosing_class(file, within) else { return Vec::new() };
+        let own = self.files[file].methods.iter().filter(|((owner, _), _)| *owner == class);
+        own.map(|(_, at)| NodeId { file, function: Some(*at) }).collect()
+    }
+
+    /// The files that a file imports.
+    pub(crate) fn imported_files(&self, file: usize) -> BTreeSet<usize> {
+        let IndexedFile { imports, whole_imports, .. } = &self.files[file];
+        imports.values().map(|(file, _)| *file).chain(whole_imports.iter().copied()).collect()
     }
 
     /// Finds a function by name, in this file or in the file it is imported from.
@@ -126,10 +160,19 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
     /// The source file of an imported name, and its name there.
     pub(crate) fn imported_from(&self, file: usize, local: &str) -> Option<(usize, &'l str)> {
         let found = self.files[file].imports.get(local).copied();
+        let found = found.map(|(other, there)| (other, self.default_name(other, there)));
         found
             .or_else(|| self.imported_with_all(file, local, 3))
             // Exported on by a file that gathers others.
             .map(|(other, there)| self.imported_with_all(other, there, 3).unwrap_or((other, there)))
+    }
+
+    /// The name of what `import x from` and `require` bring: that of a default export, where the file names it.
+    fn default_name(&self, file: usize, there: &'l str) -> &'l str {
+        match there {
+            "" | "default" => self.files[file].source.default_export.as_deref().unwrap_or(there),
+            name => name,
+        }
     }
 
     /// The file that defines a name, among those of which a file imports all names.
@@ -213,8 +256,26 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         made.or_else(declared).or_else(elsewhere).or_else(|| self.find_class(file, object))
     }
 
+    /// What supplies a parameter of this type: `CurrentUser = Annotated[User, Depends(get_current_user)]`, with its file.
+    pub(crate) fn dependency_of_type(&self, file: usize, annotation: &str) -> Option<(usize, String)> {
+        let name = annotation.rsplit('.').next()?.trim();
+        let (file, name) = match self.files[file].source.dependency_types.is_empty() {
+            false => (file, name),
+            true => self.imported_from(file, name)?,
+        };
+        let types = &self.files[file].source.dependency_types;
+        types.iter().find(|(known, _)| known == name).map(|(_, dependency)| (file, dependency.clone()))
+    }
+
     /// Finds a class by name, in this file or in the file it is imported from.
     pub(crate) fn find_class(&self, file: usize, name: &str) -> Option<(usize, &'l str)> {
+        // `schemas.ChatRequest`: a module of the tree.
+        if let Some((module, class)) = name.rsplit_once('.')
+            && let Some((other, _)) = self.imported_from(file, module)
+            && let Some((class, _)) = self.files[other].classes.get_key_value(class)
+        {
+            return Some((other, class));
+        }
         let name = name.rsplit('.').next()?;
         if let Some((name, _)) = self.files[file].classes.get_key_value(name) {
             return Some((file, name));

@@ -54,14 +54,7 @@ pub(crate) fn find_application(
         .filter(|path| input.owns_file(path))
         .collect();
     let named = named_in_commands(input);
-    let usual =
-        ["main.py", "app.py", "wsgi.py", "asgi.py", "run.py", "server.py", "application.py", "manage.py"]
-            .iter()
-            .flat_map(|name| {
-                [name.to_string(), format!("src/{name}"), format!("app/{name}"), format!("api/{name}")]
-            })
-            .map(|path| input.package_path(&path));
-    let files = anchors.iter().cloned().chain(input.entry_points()).chain(usual);
+    let files = anchors.iter().cloned().chain(input.entry_points()).chain(usual_files(input));
     let mut seen: Vec<String> = Vec::new();
     for path in files.filter(|path| is_python_file(path) && !input.is_example_or_test(path)) {
         if !seen.contains(&path) {
@@ -88,6 +81,14 @@ pub(crate) fn find_application(
         Some((name.clone(), false))
     });
     named.or(object).or(factory).map(|application| (client, Some(application)))
+}
+
+/// Where a program usually begins.
+pub(crate) fn usual_files(input: &RecipeInput<'_>) -> Vec<String> {
+    const NAMES: &[&str] =
+        &["main.py", "app.py", "wsgi.py", "asgi.py", "run.py", "server.py", "application.py", "manage.py"];
+    let places = |name: &&str| ["", "src/", "app/", "api/"].map(|folder| format!("{folder}{name}"));
+    NAMES.iter().flat_map(places).map(|path| input.package_path(&path)).collect()
 }
 
 fn is_factory_name(name: &str) -> bool {

@@ -14,7 +14,7 @@ pub struct Blocker {
 }
 
 impl Blocker {
-    pub(crate) fn new(what: impl Into<String>) -> Self {
+    pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), location: None, argument: None }
     }
 

@@ -1,5 +1,7 @@
 //! What FluxLoop could run, and how likely it is that a person would mean it.
 
+use crate::target::variable_name;
+
 /// A function, an object or a route that FluxLoop could run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
@@ -55,16 +57,26 @@ const HELPING_WORDS: &[(&str, i32)] = &[
     ("debug", 20), ("image", 30), ("transcri", 30), ("audio", 28), ("speech", 28), ("voice", 15), ("upload", 30), ("ingest", 40),
     ("index", 20), ("parse", 20), ("feedback", 40), ("delete", 60), ("history", 25), ("validat", 20), ("load", 15), ("setup", 25),
     ("init", 25), ("create", 12), ("build", 14), ("make", 10), ("config", 20), ("clear", 40), ("reset", 40), ("status", 40),
-    ("list", 20), ("login", 40), ("register", 40), ("verify", 25), ("route", 10), ("retriev", 14), ("search", 6), ("stream", 4),
+    ("list", 20), ("dummy", 50), ("demo", 25), ("mock", 45), ("sample", 20), ("example", 20), ("login", 40), ("register", 40), ("verify", 25), ("route", 10), ("retriev", 14), ("search", 6), ("stream", 4),
     ("json", 10), ("tool", 12), ("expand", 20), ("decompose", 25), ("plan", 8), ("check", 20), ("metric", 30), ("node", 8),
 ];
 
 /// How well a name fits what answers a user; negative for what only helps.
 pub(crate) fn rank_name(name: &str) -> i32 {
-    let name = name.to_lowercase();
-    let best = ANSWERING_WORDS.iter().filter(|(word, _)| name.contains(word)).map(|(_, score)| *score).max();
-    let worst = HELPING_WORDS.iter().filter(|(word, _)| name.contains(word)).map(|(_, score)| *score).max();
-    best.unwrap_or(0) - worst.unwrap_or(0)
+    let name = variable_name(name).to_lowercase();
+    let words: Vec<&str> = name.split('_').filter(|word| !word.is_empty()).collect();
+    let best_of = |table: &[(&str, i32)]| {
+        let fits = |known: &str| words.iter().any(|word| has_word(word, known));
+        table.iter().filter(|(known, _)| fits(known)).map(|(_, score)| *score).max().unwrap_or(0)
+    };
+    best_of(ANSWERING_WORDS) - best_of(HELPING_WORDS)
+}
+
+/// Whether a part of a name is a word, or is made of it: `chatbot`, `getanswer`, but not `task` for `ask`.
+fn has_word(part: &str, word: &str) -> bool {
+    part.starts_with(word)
+        || word.len() >= 4 && part.ends_with(word)
+        || word.len() >= 5 && part.contains(word)
 }
 
 #[cfg(test)]
@@ -82,6 +94,9 @@ mod tests {
             ("run_agent", "create_agent"),
             ("/conversation/message", "/conversation/history"),
             ("handle_message", "rewrite_query"),
+            ("/api/new-chat", "/api/dummy-chat"),
+            ("/api/getanswer", "/api/tasks"),
+            ("/ask", "/storage"),
         ] {
             assert!(rank_name(better) > rank_name(worse), "{better} {worse}");
         }

@@ -108,8 +108,10 @@ fn decoration_obstacle(
 }
 
 fn resolves_postponed_annotations(version: Option<&str>) -> bool {
-    let numbers: Vec<u32> =
-        version.unwrap_or_default().split('.').filter_map(|part| part.parse().ok()).collect();
+    // The lower bound of a range.
+    let first = version.unwrap_or_default().split([',', ' ']).next().unwrap_or_default();
+    let lowest = first.trim_start_matches(['=', '>', '~', '^']);
+    let numbers: Vec<u32> = lowest.split('.').map_while(|part| part.parse().ok()).collect();
     numbers.as_slice() >= [0, 123, 5].as_slice()
 }
 

@@ -15,7 +15,10 @@ pub(crate) fn requirement_edit(input: &RecipeInput<'_>) -> Option<Edit> {
     if !matches!(input.manager(), Some(PackageManager::Pip) | None) {
         return None;
     }
-    let read = |name: &str| String::from_utf8(input.tree.read(&input.package_path(name), 1 << 20).ok()?).ok();
+    let read = |name: &str| {
+        let bytes = input.tree.read(&input.package_path(name), 1 << 20).ok()?;
+        Some(codebase::decode_text(&bytes))
+    };
     let edit = |name: &str, anchors: Vec<Anchor>, payload: Payload| Edit {
         filepath: input.package_path(name),
         strategy: Strategy::ModifyConfig,

@@ -2,6 +2,31 @@
 
 use codebase::package_manager::PackageManager;
 
+use crate::release_line::ReleaseLine;
+
+/// The Python package that an integrated program imports.
+pub(crate) const SDK_PACKAGE: &str = "fluxloop";
+
+/// The words of a command, if it is one that [`install_command`] makes for a package of FluxLoop. No other is
+/// run.
+pub fn install_command_words(command: &str) -> Option<Vec<String>> {
+    let clis = ReleaseLine::ALL.map(|line| (line.requirement(), true));
+    let mut packages = clis.into_iter().chain([(SDK_PACKAGE, false)]);
+    let is_ours = packages.any(|(package, for_development)| {
+        PYTHON_MANAGERS.iter().any(|manager| install_command(*manager, package, for_development) == command)
+    });
+    // Only the requirement is quoted.
+    is_ours.then(|| command.split(' ').map(|word| word.trim_matches('\'').to_owned()).collect())
+}
+
+const PYTHON_MANAGERS: [PackageManager; 5] = [
+    PackageManager::Uv,
+    PackageManager::Poetry,
+    PackageManager::Pdm,
+    PackageManager::Pipenv,
+    PackageManager::Pip,
+];
+
 /// The command that adds packages to a project's dependencies.
 pub(crate) fn install_command(manager: PackageManager, packages: &str, for_development: bool) -> String {
     let quoted = if packages.contains(['<', '>']) { format!("'{packages}'") } else { packages.to_owned() };
@@ -31,5 +56,29 @@ pub(crate) fn run_command(manager: Option<PackageManager>, command: &str) -> Str
         Some(PackageManager::Pdm) => format!("pdm run {command}"),
         Some(PackageManager::Pipenv) => format!("pipenv run {command}"),
         _ => command.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_commands_that_install_fluxloop_are_accepted() {
+        for (command, expected) in [
+            ("pip install fluxloop", true),
+            ("pip install 'fluxloop-cli>=0.4,<0.5'", true),
+            ("uv add --dev 'fluxloop-cli>=0.4,<0.5'", true),
+            ("poetry add fluxloop", true),
+            ("pip install fluxloop requests", false),
+            ("pip install --index-url http://x fluxloop", false),
+            ("pip install other", false),
+            ("npm install fluxloop", false),
+            ("", false),
+        ] {
+            assert_eq!(install_command_words(command).is_some(), expected, "{command}");
+        }
+        let words = install_command_words("uv add --dev 'fluxloop-cli>=0.4,<0.5'").unwrap();
+        assert_eq!(words, ["uv", "add", "--dev", "fluxloop-cli>=0.4,<0.5"]);
     }
 }

@@ -91,11 +91,24 @@ pub enum IntegrationOutcome {
     Refused(Vec<Blocker>),
 }
 
+/// What a plan comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummaryKind {
+    Planned,
+    /// Every edit is in place already.
+    InPlace,
+    Refused,
+}
+
 impl Integration {
-    /// One-sentence summary of the plan. `has_edits`: at least one edit could be placed in the current files.
-    pub fn summary(&self, has_edits: bool) -> String {
-        let verb = if has_edits { "Add" } else { "No" };
-        format!("{verb} FluxLoop integration for {}.", self.scope)
+    /// One-sentence summary of the plan.
+    pub fn summary(&self, kind: SummaryKind) -> String {
+        let begin = match kind {
+            SummaryKind::Planned => "Add FluxLoop integration",
+            SummaryKind::InPlace => "FluxLoop is already integrated",
+            SummaryKind::Refused => "No FluxLoop integration",
+        };
+        format!("{begin} for {}.", self.scope)
     }
 
     /// The edits; none if the recipe refused.
@@ -245,7 +258,7 @@ impl RecipeInput<'_> {
     }
 
     pub(crate) fn file_text(&self, path: &str) -> String {
-        String::from_utf8_lossy(&self.tree.read(path, 256 * 1024).unwrap_or_default()).into_owned()
+        codebase::decode_text(&self.tree.read(path, 256 * 1024).unwrap_or_default())
     }
 
     /// The lines of a function; empty if its end is unknown.
@@ -402,18 +415,19 @@ fn build_integration(
         let python_manager = manager.filter(|manager| manager.ecosystem() == Ecosystem::Python);
         let installs = python_manager.unwrap_or(PackageManager::Pip);
         facts.prerequisites.push(format!("Python {} or newer", python_version(input)));
+        let mut install = |what: &str, packages: &str, for_development: bool| {
+            let command = install::install_command(installs, packages, for_development);
+            facts.prerequisites.push(format!("{what} installed: {command}"));
+            // The other managers have to be run in the folder of the package.
+            if input.package.is_empty() || installs == PackageManager::Pip {
+                facts.install_commands.push(command);
+            }
+        };
         if contribution.needs_sdk {
-            facts.prerequisites.push(format!(
-                "FluxLoop SDK installed: {}",
-                install::install_command(installs, "fluxloop", false)
-            ));
+            install("FluxLoop SDK", install::SDK_PACKAGE, false);
         }
         if contribution.runner.is_some() {
-            facts.prerequisites.push(format!(
-                "FluxLoop CLI {} installed: {}",
-                line.name(),
-                install::install_command(installs, line.requirement(), true)
-            ));
+            install(&format!("FluxLoop CLI {}", line.name()), line.requirement(), true);
         }
         if matches!(contribution.runner, Some(RunnerConfig::Process { .. })) {
             facts.prerequisites.push("Node.js 18 or newer".to_owned());

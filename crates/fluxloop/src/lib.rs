@@ -32,6 +32,7 @@ mod release_line;
 mod runner_pattern;
 mod sample_input;
 mod target;
+mod unconnected;
 mod wrapper;
 
 pub use blocker::Blocker;
@@ -42,8 +43,9 @@ pub use feasibility::{
     integrate_or_fall_back,
 };
 pub use guide::{GuideInput, GuideStep, IntegrationGuide, build_guide};
+pub use install::install_command_words;
 pub use integrate::{
-    Integration, IntegrationOptions, IntegrationOutcome, UnknownPackage, Variant, integrate,
+    Integration, IntegrationOptions, IntegrationOutcome, SummaryKind, UnknownPackage, Variant, integrate,
 };
 pub use package::likely_recipe;
 pub use project::{contains_secret, find_secret_lines};

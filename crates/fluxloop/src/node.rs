@@ -1,5 +1,7 @@
 //! Integration of JavaScript and TypeScript programs: over HTTP, or with the documented middleware.
 
+use std::collections::BTreeSet;
+
 use codebase::package_manager::PackageManager;
 use codebase::{NameKind, Route};
 use regex::Regex;
@@ -13,9 +15,12 @@ use crate::install;
 use crate::integrate::{Contribution, RecipeInput};
 use crate::middleware;
 use crate::package::is_python_file;
-use crate::python::{add_endpoint_notes, nearest_routes, other_routes_phrase, shown_guard};
+use crate::python::{
+    CLIENT_BONUS, add_endpoint_notes, is_page_of_other, nearest_routes, other_routes_phrase, shown_guard,
+};
 use crate::recipe::SdkSupport;
 use crate::release_line::ReleaseLine;
+use crate::unconnected::{UNCONNECTED_PENALTY, answering_routes};
 
 pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blocker>> {
     if input.uses_sdk() {
@@ -30,11 +35,26 @@ pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blo
         return Ok(found);
     }
     let (mut usable, mut blockers) = (Vec::new(), Vec::new());
-    let routes: Vec<&Route> =
-        input.routes().filter(|route| !is_python_file(&route.file)).take(MAX_ROUTES).collect();
+    let routes: Vec<&Route> = input
+        .routes()
+        .filter(|route| !is_python_file(&route.file) && !is_page_of_other(input, route))
+        .take(MAX_ROUTES)
+        .collect();
     for route in routes {
         match resolve_endpoint(input, route, RouteChoice::Found) {
             Ok(endpoint) => usable.push((candidate(input, route, &endpoint), route, endpoint)),
+            Err(missing) => blockers.extend(missing),
+        }
+    }
+    for (route, proof) in answering_routes(input).take(MAX_ROUTES) {
+        match resolve_endpoint(input, route, RouteChoice::Found) {
+            Ok(mut endpoint) => {
+                endpoint.add_warning(proof);
+                let mut candidate = candidate(input, route, &endpoint);
+                "takes what a user says, by its names".clone_into(&mut candidate.why);
+                candidate.score -= UNCONNECTED_PENALTY;
+                usable.push((candidate, route, endpoint));
+            }
             Err(missing) => blockers.extend(missing),
         }
     }
@@ -107,7 +127,9 @@ fn candidate(input: &RecipeInput<'_>, route: &Route, endpoint: &AgentEndpoint) -
     score -= 12 * i32::try_from(endpoint.variables().len()).unwrap_or(0);
     score -= 8 * i32::from(route.method == "GET");
     score -= 30 * i32::from(input.is_example_or_test(&route.file));
-    let why = if route.agent.is_empty() { "was named" } else { "leads to a language model" };
+    score += CLIENT_BONUS * i32::from(route.client.is_some());
+    let is_named = input.options.agent.is_some();
+    let why = if is_named { "was named" } else { "leads to a language model" };
     Candidate {
         agent: format!("{} {}", route.method, route.path),
         kind: CandidateKind::Route,
@@ -236,6 +258,14 @@ fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Optio
     if let Some(found) = before.captures(&router).and_then(|found| found.get(1)) {
         return Some(found.as_str().to_owned());
     }
+    if let Some(guard) = refusing_middleware(&router, &route.path).or_else(|| {
+        let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
+        let files: BTreeSet<&str> =
+            anchors.map(|anchor| anchor.path.as_str()).filter(|path| *path != route.file).collect();
+        files.into_iter().find_map(|file| refusing_middleware(&input.file_text(file), &route.path))
+    }) {
+        return Some(guard);
+    }
     let everywhere = Regex::new(r"(APP_GUARD|useGlobalGuards|apply\(\s*\w*Auth\w*)").ok()?;
     let before_all =
         ["src/app.module.ts", "src/main.ts"].map(|file| input.file_text(&input.package_path(file))).concat();
@@ -245,6 +275,26 @@ fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Optio
         .map(|found| found.as_str().to_owned());
     let is_refused = Regex::new(r"\b401\b|[Uu]nauthorized").ok()?.is_match(source);
     all.or_else(|| is_refused.then(|| OWN_CHECK.to_owned()))
+}
+
+/// A middleware written in place that refuses callers: `app.use("/api/*", async (c, next) => { … 401 … })`.
+fn refusing_middleware(text: &str, path: &str) -> Option<String> {
+    let begins = Regex::new(
+        r"\.use\(\s*(?:[\x22'`]([^\x22'`]*)[\x22'`]\s*,\s*)?(?:async\s*)?(?:function\s*\w*\s*)?\(\s*\w+",
+    )
+    .ok()?;
+    let ends = Regex::new(
+        r"\n\s*\.?\w*\.?(?:use|get|post|put|delete|route|listen|on|all)\(|\n(?:app|server|export|const)\b",
+    )
+    .ok()?;
+    let refuses = Regex::new(r"\b401\b|[Uu]nauthori[sz]ed|UNAUTHORIZED").ok()?;
+    begins.captures_iter(text).find_map(|found| {
+        let under = found.get(1).map_or("", |prefix| prefix.as_str()).trim_end_matches(['*', '/']);
+        let start = found.get(0)?.end();
+        let end = ends.find_at(text, start).map_or(text.len(), |end| end.start());
+        let applies = path.starts_with(under) && refuses.is_match(text.get(start..end)?);
+        applies.then(|| OWN_CHECK.to_owned())
+    })
 }
 
 /// The path prefix set with `app.setGlobalPrefix("api")` in `NestJS`.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use codebase::{Agent, Evidence, FileSummary, FunctionParameter, FunctionSignature, NameKind, Route};
 use regex::Regex;
 
-use crate::application::{Application, find_application};
+use crate::application::{Application, find_application, usual_files};
 use crate::blocker::Blocker;
 use crate::candidate::{Candidate, CandidateKind, rank_name};
 use crate::config::{RunnerConfig, create_file_edit};
@@ -20,14 +20,17 @@ use crate::release_line::ReleaseLine;
 use crate::target::{
     ClassFinder, NameFormatter, PythonModule, TargetFunction, TextCall, resolve_module, text_call,
 };
+use crate::unconnected::{UNCONNECTED_PENALTY, answering_routes};
 use crate::wrapper::{AgentObject, PythonWrapper, Recording};
 
 const WRAPPER_RATIONALE: &str = "FluxLoop calls this; it hands the input to the agent.";
 
 /// Limits on the candidates of each kind.
 /// Below this score a function or object is not run unasked.
-const MIN_FUNCTION_SCORE: i32 = -5;
+const MIN_FUNCTION_SCORE: i32 = -25;
 const MAX_FUNCTIONS: usize = 20;
+/// What it is worth that the repository's own client calls a route.
+pub(crate) const CLIENT_BONUS: i32 = 20;
 const MAX_ROUTES: usize = 20;
 
 /// How FluxLoop gets at the agent.
@@ -177,11 +180,15 @@ fn find_candidates(
         all.push(function_candidate(input, agent, application));
         all.extend(object_candidate(input, &agent.path));
     }
-    for route in input.routes().take(MAX_ROUTES) {
+    for route in input.routes().filter(|route| !is_page_of_other(input, route)).take(MAX_ROUTES) {
         all.push(route_candidate(input, route, RouteChoice::Found));
     }
+    for (route, proof) in answering_routes(input).take(MAX_ROUTES) {
+        all.push(unconnected_candidate(input, route, proof));
+    }
     let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
-    let files = anchors.map(|anchor| anchor.path.clone()).chain(input.entry_points());
+    let files =
+        anchors.map(|anchor| anchor.path.clone()).chain(input.entry_points()).chain(usual_files(input));
     for path in files.filter(|path| is_python_file(path) && !input.is_example_or_test(path)) {
         all.extend(object_candidate(input, &path));
     }
@@ -285,10 +292,11 @@ fn route_candidate(input: &RecipeInput<'_>, route: &Route, choice: RouteChoice) 
     }
     // A page, not an answer.
     score -= 8 * i32::from(route.method == "GET");
+    score += CLIENT_BONUS * i32::from(route.client.is_some());
     score -= 30 * i32::from(input.is_example_or_test(&route.file));
     let why = match route.agent.as_str() {
-        "" => "was named".to_owned(),
-        name if name == route.handler => "calls a language model".to_owned(),
+        "" if choice == RouteChoice::Named => "was named".to_owned(),
+        name if name.is_empty() || name == route.handler => "calls a language model".to_owned(),
         name => format!("leads to {}", input.display_name(name, &route.file, route.line)),
     };
     let candidate = Candidate {
@@ -303,6 +311,25 @@ fn route_candidate(input: &RecipeInput<'_>, route: &Route, choice: RouteChoice) 
     };
     let entry = entry.map(|endpoint| EntryMethod::Route { route: Box::new(route.clone()), endpoint });
     PythonCandidate { candidate, entry, agent }
+}
+
+/// Whether a handler answers GET with a page, since it takes its input by POST.
+pub(crate) fn is_page_of_other(input: &RecipeInput<'_>, route: &Route) -> bool {
+    let is_twin =
+        |other: &Route| other.method == "POST" && (&other.file, other.line) == (&route.file, route.line);
+    route.method == "GET" && input.routes().any(is_twin)
+}
+
+/// A route that no call of a model was followed from: it comes after those where one was.
+fn unconnected_candidate(input: &RecipeInput<'_>, route: &Route, proof: String) -> PythonCandidate {
+    let mut one = route_candidate(input, route, RouteChoice::Found);
+    "takes what a user says, by its names".clone_into(&mut one.candidate.why);
+    one.candidate.score -= UNCONNECTED_PENALTY;
+    if let Ok(EntryMethod::Route { endpoint, .. }) = &mut one.entry {
+        endpoint.add_warning(proof.clone());
+    }
+    one.candidate.against.insert(0, proof);
+    one
 }
 
 fn file_stem(path: &str) -> String {
@@ -417,7 +444,13 @@ fn entry_by_function(
     let (path, line) = (function.path.as_str(), function.line);
     let seen = input.file_summary(&function.path).unwrap_or_default();
     let body = input.source_lines(path, line, function.end_line);
-    let fields_of: &ClassFinder<'_> = &|name| graph::all_fields_of(input.tree, path, &seen, name);
+    let fields_of: &ClassFinder<'_> = &|name| {
+        // What its constructor takes, if that is written out.
+        let init = format!("{name}.__init__");
+        let init = seen.functions.iter().find(|function| function.name == init);
+        let fields = || graph::all_fields_of(input.tree, path, &seen, name);
+        init.map(|init| init.parameters.clone()).or_else(fields)
+    };
     let shown_as: &NameFormatter<'_> = &|kind, name| input.redactor().name(kind, name, path, line);
     let mut passing = text_call(&function.parameters, &body, fields_of, shown_as)?;
     let mut around = None;
@@ -722,8 +755,10 @@ fn resolve_endpoint(
     )?;
     if let Some(guard) = guard_of_route(input, route, parameters, &source) {
         let shown = shown_guard(input, &guard, route);
-        // The header is read where the caller is checked, often in the same file.
-        endpoint.require_credentials(&shown, &[source, input.file_text(&route.file)].join("\n"));
+        // The header is read where the caller is checked.
+        let checks = route.guard_files.iter().map(|file| input.file_text(file));
+        let texts: Vec<String> = [source, input.file_text(&route.file)].into_iter().chain(checks).collect();
+        endpoint.require_credentials(&shown, &texts.join("\n"));
     }
     Ok(endpoint)
 }

@@ -157,11 +157,28 @@ pub(crate) fn text_call(
     if let Some(injected) = parameters.iter().find(|parameter| parameter.injected) {
         return Err(format!("the framework fills in its `{}`", named(injected)));
     }
+    let is_text =
+        |parameter: &FunctionParameter| could_be_text(parameter) && !is_used_as_object(body, &parameter.name);
     let known = RECOGNIZED_PARAMETERS
         .iter()
         .find_map(|name| parameters.iter().position(|parameter| parameter.name == *name));
-    let at = known.or_else(|| parameters.iter().position(could_be_text)).unwrap_or(0);
+    // `complete(system, user)`: the one is for the program, the other for what a user says.
+    let user_text = || {
+        let has_system = parameters.iter().any(|parameter| is_instruction_name(&parameter.name));
+        let names = ["user", "user_prompt", "prompt", "human"];
+        let is_user = |parameter: &FunctionParameter| names.contains(&parameter.name.as_str());
+        parameters.iter().position(is_user).filter(|_| has_system)
+    };
+    let at = known
+        .or_else(user_text)
+        .or_else(|| parameters.iter().position(|parameter| is_text(parameter) && tells_text(&parameter.name)))
+        .or_else(|| parameters.iter().position(is_text))
+        .unwrap_or(0);
     let taker = parameters.get(at).ok_or("it takes no argument")?;
+    if let Some(method) = object_method(body, &taker.name).filter(|_| taker.annotation.is_none()) {
+        let (taker, method) = (named(taker), shown(NameKind::Identifier, &method).into_owned());
+        return Err(format!("it calls `{method}` of `{taker}`, which is not a text"));
+    }
     let is_clear = known.is_some() || tells_text(&taker.name);
     let mut call = TextCall::default();
     let value = text_value(taker, body, fields_of, shown, &mut call)?;
@@ -170,11 +187,27 @@ pub(crate) fn text_call(
             true => value.clone(),
             false if parameter.optional => continue,
             false => match (constant_for(parameter), environment_value(parameter)) {
-                (Some(constant), _) => {
+                (Some(constant), _) if !is_used_as_object(body, &parameter.name) => {
                     call.notes.push(format!("{constant} stands for `{}`", named(parameter)));
                     constant
                 }
-                (None, Some((variable, value))) if is_clear => {
+                _ if parameter
+                    .annotation
+                    .as_deref()
+                    .and_then(fields_of)
+                    .is_some_and(|fields| fields.iter().all(|field| field.optional))
+                    && is_plain_record(parameter.annotation.as_deref().unwrap_or_default()) =>
+                {
+                    let class = parameter.annotation.clone().unwrap_or_default();
+                    call.notes.push(format!(
+                        "an empty `{}` stands for `{}`",
+                        shown(NameKind::Type, &class),
+                        named(parameter)
+                    ));
+                    call.classes.push(class.clone());
+                    format!("{class}()")
+                }
+                (None, Some((variable, value))) if is_clear && !is_used_as_object(body, &parameter.name) => {
                     call.variables.push(variable);
                     value
                 }
@@ -194,6 +227,35 @@ pub(crate) fn text_call(
         call.arguments.push((name, value));
     }
     Ok(call)
+}
+
+/// Whether a name is that of what a program tells its model.
+fn is_instruction_name(name: &str) -> bool {
+    name.starts_with("system") || matches!(name, "instructions" | "instruction" | "persona" | "template")
+}
+
+/// Whether a class holds what a conversation needs and nothing else, by its name.
+fn is_plain_record(class: &str) -> bool {
+    ["State", "Memory", "Context", "History", "Session", "Options", "Params", "Config"]
+        .iter()
+        .any(|word| class.ends_with(word))
+}
+
+/// The method that code calls of a parameter, if texts have no such method: `gen_model.generate_content(…)`.
+fn object_method(body: &str, parameter: &str) -> Option<String> {
+    #[rustfmt::skip] // a list, not a column
+    const OF_TEXTS: &[&str] = &[
+        "strip", "lower", "upper", "split", "replace", "format", "startswith", "endswith", "join", "encode", "find",
+        "count", "title", "capitalize", "rstrip", "lstrip", "splitlines", "isdigit", "casefold", "index", "isspace",
+        "partition", "rpartition", "translate", "zfill", "append", "extend", "copy", "items", "get",
+    ];
+    let called = Regex::new(&format!(r"(?:^|[^.\w]){}\.(\w+)\(", regex::escape(parameter))).ok()?;
+    let mut methods = called.captures_iter(body).map(|found| found[1].to_owned());
+    methods.find(|method| !OF_TEXTS.contains(&method.as_str()))
+}
+
+fn is_used_as_object(body: &str, parameter: &str) -> bool {
+    object_method(body, parameter).is_some()
 }
 
 /// Whether a name is that of something a user does not say: an address, a file, a setting.
@@ -232,6 +294,7 @@ fn could_be_text(parameter: &FunctionParameter) -> bool {
     let is_text = parameter.annotation.as_deref().is_none_or(is_text_type);
     let is_list = matches!(name, "messages" | "history" | "conversation" | "chat_history");
     !parameter.optional
+        && !is_instruction_name(name)
         && (is_list
             || is_text && !NON_TEXT_PARAMETERS.contains(&name) && !is_id_name(name) && !names_no_text(name))
 }
@@ -430,6 +493,10 @@ pub(crate) fn is_invented_id(name: &str) -> bool {
         "correlation",
         "visitor",
         "device",
+        "unique",
+        "uuid",
+        "guid",
+        "guest",
         "customer",
         "chatsession",
         "sender",

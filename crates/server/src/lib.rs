@@ -50,4 +50,5 @@ pub use telemetry::request_span::{
 };
 pub use telemetry::throttle::LogThrottle;
 pub use telemetry::{Observer, RequestRecord};
+pub use tools::support::entry::is_same_word;
 pub use tree::check_root;

@@ -5,7 +5,9 @@ use std::io::IsTerminal;
 use serde_json::{Value, json};
 
 use super::client::{AskPolicy, CliClient, with_client};
-use super::plan::{check_flag_values, render_checks, render_restored, render_section, root_flag};
+use super::plan::{
+    check_flag_values, consent_to_commands, render_checks, render_restored, render_section, root_flag,
+};
 use crate::args::IntegrateArgs;
 use crate::config::Config;
 use crate::exit::{self, CommandError};
@@ -22,10 +24,12 @@ pub(crate) fn run(config: Config, args: &IntegrateArgs) -> Result<(), CommandErr
     if args.check {
         arguments.insert("run_checks".to_owned(), json!(true));
     }
+    if args.install {
+        arguments.insert("install".to_owned(), json!(true));
+    }
     // --yes --check agrees to the commands as well.
-    let agreed = args.yes && args.check;
-    let asking = if agreed {
-        AskPolicy::Preset(vec![("run_commands", json!(true))])
+    let asking = if args.yes && (args.check || args.install) {
+        consent_to_commands(args.check, args.install)
     } else {
         AskPolicy::terminal_if(can_ask)
     };

@@ -27,7 +27,11 @@ pub(crate) fn plan(config: Config, args: PlanArgs) -> Result<(), CommandError> {
     let plan = match &why {
         // Programs that read this always get a plan, here one without edits.
         Some(why) => {
-            json!({ "summary": "No FluxLoop integration.", "edits": [], "files": [], "warnings": [why] })
+            let missing = why.split(';').next();
+            json!({
+                "summary": "No FluxLoop integration.", "edits": [], "files": [], "warnings": [why],
+                "blockers": [{ "missing": missing, "argument": "agent" }]
+            })
         }
         None if is_named => reply,
         None => reply["edit_plan"].take(),
@@ -43,12 +47,13 @@ pub(crate) fn plan(config: Config, args: PlanArgs) -> Result<(), CommandError> {
 }
 
 pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), CommandError> {
-    let asking = match (args.check, args.yes) {
+    let asking = match (args.check || args.install, args.yes) {
         (false, _) => AskPolicy::Never,
-        (true, true) => AskPolicy::Preset(vec![("run_commands", json!(true))]),
+        (true, true) => consent_to_commands(args.check, args.install),
         (true, false) if has_terminal() => AskPolicy::Terminal,
         (true, false) => {
-            let why = "--check runs commands of the plan, and there is no terminal to ask on; pass --yes if you agree to them";
+            let why = "--check and --install run commands of the plan, and there is no terminal to ask on; pass --yes if \
+                       you agree to them";
             return Err(CommandError::Usage(why.to_owned()));
         }
     };
@@ -63,6 +68,7 @@ pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), CommandError>
     }
     arguments.insert("dry_run".to_owned(), json!(args.dry_run));
     arguments.insert("run_checks".to_owned(), json!(args.check));
+    arguments.insert("install".to_owned(), json!(args.install));
     arguments.insert("allow".to_owned(), json!(args.allow));
     let text = call_tool(config, asking, "apply_edit_plan", arguments).map_err(|failure| match failure {
         // The server says what a model can send instead. A user has a command.
@@ -105,6 +111,11 @@ pub(crate) fn apply(config: Config, args: ApplyArgs) -> Result<(), CommandError>
     failed
 }
 
+/// Answers the questions whether commands may run, as the flags did.
+pub(super) fn consent_to_commands(check: bool, install: bool) -> AskPolicy {
+    AskPolicy::Preset(vec![("run_commands", json!(check)), ("run_install", json!(install))])
+}
+
 /// "1 file", "3 files".
 fn count_files(files: &Value) -> String {
     let count = files.as_array().map_or(0, Vec::len);
@@ -127,7 +138,8 @@ pub(super) fn render_checks(reply: &Value) -> (String, Result<(), CommandError>)
     if let Some(why) = reply["checks_not_run"].as_str() {
         let _ = writeln!(shown, "skipped: {}", escape_controls(why));
     }
-    for check in reply["checks"].as_array().into_iter().flatten() {
+    let list = |name: &str| reply[name].as_array().into_iter().flatten();
+    for check in list("installs").chain(list("checks")) {
         let command = escape_controls(check["command"].as_str().unwrap_or_default());
         if check["passed"] == true {
             let _ = writeln!(shown, "passed: {command}");
@@ -143,8 +155,8 @@ pub(super) fn render_checks(reply: &Value) -> (String, Result<(), CommandError>)
     let verdict = match failed {
         0 => Ok(()),
         _ => Err(CommandError::Refused(format!(
-            "{failed} post-{} failed; the plan stays applied until you run `fluxway undo`",
-            if failed == 1 { "check" } else { "checks" }
+            "{failed} {} failed; the plan stays applied until you run `fluxway undo`",
+            if failed == 1 { "command" } else { "commands" }
         ))),
     };
     (shown, verdict)
@@ -185,7 +197,7 @@ pub(super) async fn check_flag_values(
     for (flag, value) in given {
         let known = tool["inputSchema"]["properties"][flag]["enum"].as_array().into_iter().flatten();
         let known: Vec<&str> = known.filter_map(Value::as_str).collect();
-        if !known.is_empty() && !known.contains(&value) {
+        if !known.is_empty() && !known.iter().any(|known| server::is_same_word(known, value)) {
             return Err(CommandError::Usage(invalid_value_message(flag, value, &known)));
         }
     }
@@ -303,15 +315,14 @@ fn print_plan(plan: &Value, folder: Option<&PathBuf>, file: Option<&Path>) -> Re
         page.push('\n');
     }
     let is_empty = plan["files"].as_array().is_none_or(Vec::is_empty);
-    let has_no_edits = is_empty && plan["edits"].as_array().is_none_or(Vec::is_empty);
+    let is_blocked = is_empty && plan["blockers"].as_array().is_some_and(|blockers| !blockers.is_empty());
     page.push_str(&render_section("needed", &plan["prerequisites"]));
     page.push_str(&render_section("note", &plan["notes"]));
     page.push_str(&render_candidates(&plan["candidates"]));
     // A plan without edits is blocked, and its warnings are the reasons.
     match plan["blockers"].as_array() {
-        Some(blockers) if has_no_edits => page.push_str(&render_blockers(blockers)),
-        _ => page
-            .push_str(&render_section(if has_no_edits { "blocked" } else { "warning" }, &plan["warnings"])),
+        Some(blockers) if is_blocked => page.push_str(&render_blockers(blockers)),
+        _ => page.push_str(&render_section("warning", &plan["warnings"])),
     }
     page.push_str(&render_section("check", &plan["postChecks"]));
     if !is_empty {
@@ -324,7 +335,7 @@ fn print_plan(plan: &Value, folder: Option<&PathBuf>, file: Option<&Path>) -> Re
         );
     }
     exit::print_page(&page)?;
-    if has_no_edits {
+    if is_blocked {
         return Err(CommandError::Refused("there is nothing to apply, for the reasons above".to_owned()));
     }
     Ok(())

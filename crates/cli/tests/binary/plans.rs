@@ -38,6 +38,54 @@ pub(crate) fn agent_repository() -> tempfile::TempDir {
     folder
 }
 
+/// A `pip` that says what it was asked for, in a folder to put on the path.
+fn stand_in_for_pip(code: i32) -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let pip = folder.path().join("pip");
+    std::fs::write(
+        &pip,
+        format!("#!/bin/sh\necho \"$*\" >> \"$0.log\"\necho asked for \"$*\"\nexit {code}\n"),
+    )
+    .unwrap();
+    std::fs::set_permissions(&pip, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+#[test]
+fn packages_are_installed_on_request() {
+    // With the flag; with the flag where pip fails; beside an environment that is not active; without the flag.
+    for (flags, code, has_venv, expected, asked) in [
+        (&["--install", "--yes"][..], 0, false, "passed: pip install fluxloop\n", 2),
+        (
+            &["--install", "--yes"],
+            1,
+            false,
+            "failed: pip install fluxloop\n    asked for install fluxloop",
+            2,
+        ),
+        (&["--install", "--yes"], 0, true, "the virtual environment .venv is not active", 0),
+        (&["--yes"], 0, false, "Applied: 4 files written.", 0),
+    ] {
+        let (folder, pip) = (agent_repository(), stand_in_for_pip(code));
+        if has_venv {
+            std::fs::create_dir(folder.path().join(".venv")).unwrap();
+        }
+        let root = folder.path().to_str().unwrap();
+        let plan = pip.path().join("plan.json");
+        run(&["plan", root, "--out", plan.to_str().unwrap()]);
+        let mut apply = fluxway(&[&["apply", plan.to_str().unwrap(), "--root", root], flags].concat());
+        let path = std::env::var("PATH").unwrap();
+        apply.env("PATH", format!("{}:{path}", pip.path().display())).env_remove("VIRTUAL_ENV");
+        let (exit, out, err) = run_command(&mut apply);
+        assert!(out.contains(expected), "{out}{err}");
+        assert_eq!(exit, code, "{out}{err}");
+        let log = std::fs::read_to_string(pip.path().join("pip.log")).unwrap_or_default();
+        let lines = ["install fluxloop", "install fluxloop-cli>=0.4,<0.5"];
+        assert_eq!(log.lines().collect::<Vec<_>>(), lines[..asked], "{flags:?}");
+    }
+}
+
 #[test]
 fn plan_is_applied_and_undone() {
     let folder = agent_repository();
@@ -71,7 +119,7 @@ fn plan_is_applied_and_undone() {
     assert!(code == 0 && out.contains("Already applied"), "{out}");
     // Nothing is left to propose. The folder can be named in two ways.
     let (code, out, _) = run(&["plan", "--root", root]);
-    assert!(code == 0 && out.contains("is already applied"), "{out}");
+    assert!(code == 0 && out.contains("is already integrated"), "{out}");
     assert_eq!(read_files(folder.path()), after);
 
     // Without a terminal to ask on, the plan is named, and nothing is undone.
@@ -169,7 +217,7 @@ fn checks_run_only_when_asked() {
         out.contains("failed: python3 -m nothing_of_that_name") && out.contains("No module named"),
         "{out}"
     );
-    assert!(err.contains("1 post-check failed"), "{err}");
+    assert!(err.contains("1 command failed"), "{err}");
     plan(json!(["python3 -c 'import os'"]));
     let (code, _, err) = run(&["apply", file, "--root", root, "--check", "--yes"]);
     assert!(code == 1 && err.contains("is not safe to run"), "{err}");

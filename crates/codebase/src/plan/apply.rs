@@ -16,6 +16,7 @@ use super::journal::{
 use super::resolve::ResolvedFile;
 use super::text_file::apply_changes;
 use crate::source::run_with_parser_stack;
+use crate::text_encoding::decode_text;
 
 /// Why a plan was not applied or not undone. The files are unchanged in every case.
 #[derive(Debug, thiserror::Error)]
@@ -85,8 +86,8 @@ pub fn apply(
     recover_locked(tree, actor.signer)?;
     let write = |file: &ResolvedFile| FileWrite {
         path: file.change.path.clone(),
-        old: file.old.clone().map(String::into_bytes),
-        new: Some(file.new.clone().into_bytes()),
+        old: file.old_bytes(),
+        new: Some(file.new_bytes()),
         changes: plan.changes_in_file(&file.change.path),
     };
     let writes: Vec<FileWrite> = files.iter().map(write).collect();
@@ -299,7 +300,7 @@ fn write_all(tree: &Tree, journal: &PlanJournal) -> Result<(), ApplyError> {
 }
 
 fn build_conflict(write: &FileWrite, now: Option<&[u8]>) -> Conflict {
-    let text = |bytes: Option<&[u8]>| bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let text = |bytes: Option<&[u8]>| bytes.map(decode_text);
     let (old, new, now) = (text(write.old.as_deref()), text(write.new.as_deref()), text(now));
     let says = format!("{} has changed since the plan was made; nothing was applied", write.path);
     Conflict {
@@ -369,7 +370,7 @@ fn find_edited_files(
         // If the copy is damaged, the conflict is reported without a useful diff.
         let new = apply_changes(old.as_deref().unwrap_or_default(), &entry.changes).unwrap_or_default();
         let now = tree.read_nofollow(&entry.path, MAX_EDITED_FILE_BYTES).ok();
-        let now = now.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let now = now.map(|bytes| decode_text(&bytes));
         let later = all.iter().find(|other| {
             other.number > journal.number && other.files.iter().any(|file| file.path == entry.path)
         });
@@ -434,8 +435,7 @@ pub fn undo_by_plan(
     let mut writes = Vec::new();
     for ((file, old), _) in plan.files.iter().zip(before).zip(done).filter(|(_, done)| *done) {
         let text = tree.read_nofollow(&file.path, MAX_EDITED_FILE_BYTES).map_err(to_io_error)?;
-        let new = old.map(String::into_bytes);
-        writes.push(FileWrite { path: file.path.clone(), old: Some(text), new, changes: Vec::new() });
+        writes.push(FileWrite { path: file.path.clone(), old: Some(text), new: old, changes: Vec::new() });
     }
     if writes.is_empty() {
         return Err(ApplyError::Unknown(
@@ -463,7 +463,7 @@ fn texts_before_plan(
     tree: &Tree,
     plan: &EditPlan,
     consent: &[String],
-) -> Result<Vec<Option<String>>, ApplyError> {
+) -> Result<Vec<Option<Vec<u8>>>, ApplyError> {
     let before =
         run_with_parser_stack(|| super::original_texts::reconstruct_original_texts(tree, plan, consent))?;
     before.map_err(|reason| ApplyError::Unknown(format!("this plan cannot be undone: {reason}")))

@@ -30,6 +30,9 @@ pub struct EditPlan {
     pub warnings: Vec<String>,
     /// Requirements that must be met before applying.
     pub prerequisites: Vec<String>,
+    /// Commands of the package manager that install what is missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub install_commands: Vec<String>,
 }
 
 impl EditPlan {

@@ -12,6 +12,7 @@ use tree::{ReadError, Tree};
 use super::digest::sha256_hex;
 use super::document::TextChange;
 use super::path_check;
+use crate::text_encoding::TextEncoding;
 
 /// Where the server stores its state within a tree.
 pub const STATE_FOLDER: &str = ".fluxway";
@@ -225,7 +226,8 @@ impl PlanJournal {
 
     pub(crate) fn old_text(&self, tree: &Tree, at: usize) -> Option<String> {
         self.files[at].old.as_ref()?;
-        String::from_utf8(tree.read_nofollow(&self.blob_path(at, "old"), MAX_BLOB_BYTES).ok()?).ok()
+        let bytes = tree.read_nofollow(&self.blob_path(at, "old"), MAX_BLOB_BYTES).ok()?;
+        TextEncoding::detect(&bytes).decode(bytes)
     }
 }
 

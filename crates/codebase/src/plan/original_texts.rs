@@ -11,6 +11,7 @@ use super::finding::PlanFinding;
 use super::manifest_keys;
 use super::resolve::resolve_edits_with_overlay;
 use super::text_file::revert_changes;
+use crate::text_encoding::TextEncoding;
 
 /// The texts before a plan, in the order of its files: `None` for a file that it created. Call it on a thread
 /// with a large stack.
@@ -21,30 +22,27 @@ pub(crate) fn reconstruct_original_texts(
     tree: &Tree,
     plan: &EditPlan,
     consent: &[String],
-) -> Result<Vec<Option<String>>, String> {
+) -> Result<Vec<Option<Vec<u8>>>, String> {
     if digest::plan_id(plan) != plan.id {
         return Err("its content does not match its `id`".to_owned());
     }
     let mut old = BTreeMap::new();
     for file in plan.files.iter().filter(|file| file.before.is_some()) {
-        let now = tree
-            .read_nofollow(&file.path, MAX_EDITED_FILE_BYTES)
-            .ok()
-            .and_then(|bytes| String::from_utf8(bytes).ok());
-        let now = now.ok_or_else(|| format!("{} cannot be read", file.path))?;
-        let is_done = digest::sha256_hex(now.as_bytes()) == file.sha256;
+        let unreadable = || format!("{} cannot be read", file.path);
+        let bytes = tree.read_nofollow(&file.path, MAX_EDITED_FILE_BYTES).map_err(|_| unreadable())?;
+        let is_done = digest::sha256_hex(&bytes) == file.sha256;
+        let encoding = TextEncoding::detect(&bytes);
+        let now = encoding.decode(bytes).ok_or_else(unreadable)?;
         let before =
             if is_done { revert_changes(&now, &plan.changes_in_file(&file.path)) } else { Some(now) };
-        old.insert(
-            file.path.clone(),
-            before
-                .ok_or_else(|| format!("{} does not contain the text that the plan inserted", file.path))?,
-        );
+        let before = before
+            .ok_or_else(|| format!("{} does not contain the text that the plan inserted", file.path))?;
+        old.insert(file.path.clone(), encoding.encode(&before));
     }
     let (made, edited): (Vec<Edit>, Vec<Edit>) =
         plan.edits.iter().cloned().partition(|edit| edit.strategy == Strategy::CreateFile);
     let over =
-        old.iter().map(|(path, text): (&String, &String)| (path.clone(), (text.clone(), None))).collect();
+        old.iter().map(|(path, text): (&String, &Vec<u8>)| (path.clone(), (text.clone(), None))).collect();
     let resolution = resolve_edits_with_overlay(tree, edited, consent, &over, &WorkBudget::unlimited());
     if let Some(finding) = resolution.findings.iter().find(|finding| finding.is_blocking()) {
         return Err(finding.sentence());

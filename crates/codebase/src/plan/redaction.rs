@@ -112,6 +112,7 @@ fn redact_remarks(plan: &mut EditPlan, find: SecretFinder) {
     plan.notes.retain(|note| !contains_secret(note, find));
     plan.warnings.retain(|warning| !contains_secret(warning, find));
     plan.prerequisites.retain(|prerequisite| !contains_secret(prerequisite, find));
+    plan.install_commands.retain(|command| !contains_secret(command, find));
     plan.post_checks.retain(|command| !contains_secret(command, find));
     plan.post_check_commands.retain(|words| !contains_secret(&words.join(" "), find));
 }

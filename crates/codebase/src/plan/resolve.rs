@@ -22,6 +22,7 @@ use super::text_file::{TextFile, apply_changes};
 use super::{MAX_EDITED_FILE_BYTES, MAX_EDITS, MAX_PAYLOAD_BYTES};
 use crate::language::{self, Language};
 use crate::source::run_with_parser_stack;
+use crate::text_encoding::TextEncoding;
 
 #[derive(Debug, Default)]
 pub struct Resolution {
@@ -35,7 +36,7 @@ pub struct Resolution {
 }
 
 /// Files that take precedence over the tree: path to text, with the outline if it was already computed.
-pub(super) type FileOverlay = BTreeMap<String, (String, Option<CodeOutline>)>;
+pub(super) type FileOverlay = BTreeMap<String, (Vec<u8>, Option<CodeOutline>)>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedFile {
@@ -43,6 +44,19 @@ pub struct ResolvedFile {
     /// The current content; `None` if the file does not exist.
     pub old: Option<String>,
     pub new: String,
+    encoding: TextEncoding,
+}
+
+impl ResolvedFile {
+    /// The current content as it is on disk.
+    pub fn old_bytes(&self) -> Option<Vec<u8>> {
+        self.old.as_deref().map(|text| self.encoding.encode(text))
+    }
+
+    /// The new content as it will be on disk.
+    pub fn new_bytes(&self) -> Vec<u8> {
+        self.encoding.encode(&self.new)
+    }
 }
 
 impl Resolution {
@@ -171,7 +185,7 @@ impl EditResolver<'_> {
 
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         match self.overlay.get(path) {
-            Some((text, _)) => Ok(text.clone().into_bytes()),
+            Some((bytes, _)) => Ok(bytes.clone()),
             None => self.tree.read_nofollow(path, MAX_EDITED_FILE_BYTES),
         }
     }
@@ -208,7 +222,8 @@ impl EditResolver<'_> {
             }
         };
         let text = TextFile::from_bytes(bytes).ok_or_else(|| {
-            let says = format!("{} is binary, not UTF-8, or has lone CR line endings", quote(path));
+            let says =
+                format!("{} is binary, neither UTF-8 nor UTF-16, or has lone CR line endings", quote(path));
             blocked_by(PlanFinding::blocking("not_text", says).with_fix("edit it by hand"))
         })?;
         let known = self.overlay.get(path).and_then(|(_, outline)| outline.clone());
@@ -487,14 +502,16 @@ fn build_resolved_file(path: &str, subject: &EditedFile) -> ResolvedFile {
     // Cannot fail: the changes were computed for this text.
     let changes = subject.changes.iter().map(|(_, change)| change);
     let new = apply_changes(old.as_deref().unwrap_or_default(), changes).unwrap_or_default();
+    let encoding = subject.text.as_ref().map(|text| text.encoding).unwrap_or_default();
+    let bytes = encoding.encode(&new);
     let change = FileChange {
         path: path.to_owned(),
         before: subject.text.as_ref().map(TextFile::original_file),
-        sha256: sha256_hex(new.as_bytes()),
-        size: new.len(),
+        sha256: sha256_hex(&bytes),
+        size: bytes.len(),
         diff: unified_diff(path, old.as_deref(), Some(&new)),
     };
-    ResolvedFile { change, old, new }
+    ResolvedFile { change, old, new, encoding }
 }
 
 fn is_generated_file(content: &str) -> bool {

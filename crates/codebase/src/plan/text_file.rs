@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::sha256_hex;
 use super::document::{LspPosition, LspRange, OriginalFile, TextChange};
+use crate::text_encoding::TextEncoding;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -35,12 +36,14 @@ pub(crate) struct TextFile {
     pub(crate) line_end: &'static str,
     pub(crate) bom: bool,
     pub(crate) indent: Indent,
+    pub(crate) encoding: TextEncoding,
 }
 
 impl TextFile {
     /// `None` if the bytes are not text.
     pub(crate) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
-        let content = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
+        let encoding = TextEncoding::detect(&bytes);
+        let content = encoding.decode(bytes).filter(|text| !text.contains('\0'))?;
         let crlf = content.matches("\r\n").count();
         // Lone CRs: tools disagree on where lines begin in such files.
         if memchr::memchr_iter(b'\r', content.as_bytes()).count() > crlf {
@@ -53,13 +56,15 @@ impl TextFile {
             _ => Eol::Mixed,
         };
         let line_end = if crlf > lf { "\r\n" } else { "\n" };
-        Some(Self { eol, line_end, bom: content.starts_with(BOM), indent: detect_indent(&content), content })
+        let (bom, indent) = (content.starts_with(BOM), detect_indent(&content));
+        Some(Self { eol, line_end, bom, indent, encoding, content })
     }
 
     pub(crate) fn original_file(&self) -> OriginalFile {
+        let bytes = self.encoding.encode(&self.content);
         OriginalFile {
-            sha256: sha256_hex(self.content.as_bytes()),
-            size: self.content.len(),
+            sha256: sha256_hex(&bytes),
+            size: bytes.len(),
             eol: self.eol,
             bom: self.bom,
             indent: self.indent,

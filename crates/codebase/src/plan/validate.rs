@@ -149,7 +149,7 @@ impl PlanValidator<'_> {
         let file = |file: &super::ResolvedFile| {
             let path = file.change.path.clone();
             let outline = outline(&path);
-            (path, (file.new.clone(), outline))
+            (path, (file.new_bytes(), outline))
         };
         let done: FileOverlay = resolution.files.iter().map(file).collect();
         let again = self.resolve_with_overlay(plain, &done);
@@ -227,6 +227,7 @@ impl PlanValidator<'_> {
             notes: whole.notes.clone(),
             warnings: whole.warnings.clone(),
             prerequisites: whole.prerequisites.clone(),
+            install_commands: whole.install_commands.clone(),
         };
         build_plan(whole.summary.clone(), &self.validation.resolution, facts, self.rules.is_extra_command)
     }
@@ -306,6 +307,7 @@ pub struct PlanDetails {
     pub notes: Vec<String>,
     pub warnings: Vec<String>,
     pub prerequisites: Vec<String>,
+    pub install_commands: Vec<String>,
 }
 
 /// Builds a plan from resolved edits. `commands` allows further post-check commands.
@@ -315,7 +317,7 @@ pub fn build_plan(
     facts: PlanDetails,
     commands: fn(&[&str]) -> bool,
 ) -> EditPlan {
-    let PlanDetails { post_checks, notes, warnings, prerequisites } = facts;
+    let PlanDetails { post_checks, notes, warnings, prerequisites, install_commands } = facts;
     let reverse =
         |file: &super::ResolvedFile| unified_diff(&file.change.path, Some(&file.new), file.old.as_deref());
     let commands = post_checks
@@ -342,6 +344,7 @@ pub fn build_plan(
         notes,
         warnings,
         prerequisites,
+        install_commands,
     };
     plan.id = digest::plan_id(&plan);
     plan.rollback.instruction = if plan.edits.is_empty() {

@@ -87,6 +87,14 @@ fn parse_mount(symbols: &SymbolIndex<'_, '_>, file: usize, at: usize, call: &Cal
         ("use" | "route" | "mount", [CallArgument::Text(prefix), .., CallArgument::Name(name)]) => {
             (prefix.clone(), resolve_router(symbols, file, name))
         }
+        ("use" | "route" | "mount", [CallArgument::Text(prefix), .., CallArgument::Call(require)])
+            if require == "require" =>
+        {
+            // The nested call is among the next in the list.
+            let mut next = symbols.files[file].source.calls.get(at + 1..)?.iter().take(8);
+            let required = next.find(|next| next.callee == "require" && next.line >= call.line)?;
+            (prefix.clone(), (resolve_module_file(symbols, file, required.first_string()?)?, None))
+        }
         // A function that makes the router.
         ("use" | "route" | "mount", [CallArgument::Text(prefix), .., CallArgument::Call(maker)]) => {
             let imported = || symbols.imported_from(file, maker).map(|(other, _)| other);

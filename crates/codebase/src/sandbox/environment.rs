@@ -95,6 +95,17 @@ impl ProgramEnvironment {
     }
 }
 
+impl ProgramEnvironment {
+    /// Our own environment, for a program that acts for the user: a package manager needs its caches, its
+    /// configuration and the proxy. Folders of the repository are searched only if the user's path names them.
+    pub(super) fn inherit() -> Self {
+        let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
+        Self { variables, path, toolchains: Vec::new(), user_home: None }
+    }
+}
+
 /// Drops relative folders, which would resolve inside the repository.
 fn search_path(tree: &Path, ours: Option<&OsStr>) -> Vec<PathBuf> {
     let own = [".venv/bin", "venv/bin", "node_modules/.bin"].map(|folder| tree.join(folder));

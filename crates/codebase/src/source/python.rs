@@ -31,12 +31,15 @@ struct PythonVisitor<'t> {
     classes: Vec<String>,
     /// Names that hold a part of the request: `data = request.get_json()`, with the function they are in.
     request_aliases: Vec<(Option<usize>, String, RequestPart)>,
+    /// Under `if __name__ == "__main__"`.
+    is_in_main_guard: bool,
 }
 
 impl<'t> PythonVisitor<'t> {
     fn new(text: &'t str) -> Self {
         let (source, functions, classes, request_aliases) = Default::default();
-        Self { text, lines: SourceLineIndex::new(text), source, functions, classes, request_aliases }
+        let (lines, is_in_main_guard) = (SourceLineIndex::new(text), false);
+        Self { text, lines, source, functions, classes, request_aliases, is_in_main_guard }
     }
 
     fn line(&self, at: TextSize) -> u32 {
@@ -100,6 +103,10 @@ impl<'t> PythonVisitor<'t> {
             kind: given,
             injected: one.default().is_some_and(is_injected)
                 || one.parameter.annotation().is_some_and(|given| self.type_text(given).contains("Depends(")),
+            dependency: one
+                .default()
+                .and_then(dependency_name)
+                .or_else(|| one.parameter.annotation().and_then(dependency_name)),
             part: one.default().and_then(parameter_part).or_else(|| {
                 let annotation = one.parameter.annotation()?;
                 annotated_part(&self.type_text(annotation))
@@ -160,7 +167,30 @@ impl<'t> PythonVisitor<'t> {
         }
         let (Some(name), Some(callee)) = (dotted_name(target), called_name(value)) else { return };
         let (line, within) = (self.line(target.start()), self.functions.last().copied());
-        self.source.bindings.push(CallBinding { name, callee, line, within });
+        let is_absent_on_import = self.is_in_main_guard;
+        self.source.bindings.push(CallBinding { name, callee, line, within, is_absent_on_import });
+    }
+
+    /// Records the functions that a value names: itself, or those of a table, a tuple or a choice.
+    fn record_references(&mut self, holder: Option<&str>, value: &Expr) {
+        match value {
+            Expr::Name(_) | Expr::Attribute(_) => {
+                let within = self.functions.last().copied();
+                if let Some(name) = dotted_name(value).filter(|name| !name.contains("()")) {
+                    self.source.add_reference(holder, name, within);
+                }
+            }
+            Expr::Dict(dict) => {
+                dict.items.iter().for_each(|item| self.record_references(holder, &item.value));
+            }
+            Expr::Tuple(list) => list.elts.iter().for_each(|item| self.record_references(holder, item)),
+            Expr::List(list) => list.elts.iter().for_each(|item| self.record_references(holder, item)),
+            Expr::If(either) => {
+                self.record_references(holder, &either.body);
+                self.record_references(holder, &either.orelse);
+            }
+            _ => {}
+        }
     }
 
     /// Records a variable as an object of the class that its annotation names.
@@ -189,7 +219,9 @@ impl<'t> PythonVisitor<'t> {
         });
         if let (Some(name), Some(class)) = (dotted_name(target), class) {
             let (line, within) = (self.line(target.start()), self.functions.last().copied());
-            self.source.bindings.push(CallBinding { name, callee: class.to_owned(), line, within });
+            let callee = class.to_owned();
+            let is_absent_on_import = true;
+            self.source.bindings.push(CallBinding { name, callee, line, within, is_absent_on_import });
         }
     }
 
@@ -295,6 +327,22 @@ fn is_injected(default: &Expr) -> bool {
     matches!(name, "Depends" | "Security" | "Header" | "Cookie" | "File" | "Path" | "Provide")
 }
 
+/// What a default or an annotation is filled from: `Depends(get_user)`, `Annotated[User, Depends(get_user)]`.
+fn dependency_name(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Call(call) => {
+            let callee = dotted_name(&call.func)?;
+            let is_dependency = matches!(callee.rsplit('.').next(), Some("Depends" | "Security"));
+            let given = call.arguments.args.first().filter(|_| is_dependency)?;
+            // `Depends(RateLimiter(times=5))`: the class.
+            dotted_name(given).map(|name| name.trim_end_matches("()").to_owned())
+        }
+        Expr::Subscript(subscript) => dependency_name(&subscript.slice),
+        Expr::Tuple(parts) => parts.elts.iter().find_map(dependency_name),
+        _ => None,
+    }
+}
+
 /// Whether a response reports an error.
 fn is_error_response(call: &ExprCall) -> bool {
     call.arguments.keywords.iter().any(|keyword| {
@@ -398,6 +446,10 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
             }
             Stmt::If(branch) if self.functions.is_empty() && is_main_guard(&branch.test) => {
                 self.source.main_guard.get_or_insert(self.lines.line_at(branch.start().to_usize()));
+                self.is_in_main_guard = true;
+                walk_stmt(self, statement);
+                self.is_in_main_guard = false;
+                return;
             }
             Stmt::Expr(statement)
                 if self.functions.is_empty()
@@ -409,7 +461,13 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
             }
             Stmt::Assign(assign) => {
                 for target in &assign.targets {
+                    if let (Some(name), Expr::Subscript(_)) = (target.as_name_expr(), assign.value.as_ref())
+                        && let Some(dependency) = dependency_name(&assign.value)
+                    {
+                        self.source.dependency_types.push((name.id.to_string(), dependency));
+                    }
                     self.record_binding(target, &assign.value);
+                    self.record_references(dotted_name(target).as_deref(), &assign.value);
                 }
             }
             Stmt::AnnAssign(assign) => {
@@ -422,6 +480,7 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
             Stmt::Return(returned) => {
                 if let Some(value) = &returned.value {
                     self.record_response(value);
+                    self.record_references(None, value);
                 }
             }
             _ => {}
@@ -498,7 +557,10 @@ fn is_main_guard(condition: &Expr) -> bool {
 fn call_argument(expression: &Expr) -> CallArgument {
     match expression {
         Expr::StringLiteral(text) => CallArgument::Text(text.value.to_str().to_owned()),
-        Expr::Call(call) => dotted_name(&call.func).map_or(CallArgument::Other, CallArgument::Call),
+        Expr::Call(call) => match dependency_name(expression) {
+            Some(dependency) => CallArgument::Name(dependency),
+            None => dotted_name(&call.func).map_or(CallArgument::Other, CallArgument::Call),
+        },
         Expr::List(list) => CallArgument::List(list.elts.iter().map(call_argument).collect()),
         Expr::Dict(dict) => {
             let pair = |item: &ruff_python_ast::DictItem| match &item.key {

@@ -309,6 +309,33 @@ impl<'t> ScriptVisitor<'t> {
         });
     }
 
+    /// Records the functions that a value names: itself, or those of a table.
+    fn record_references(&mut self, holder: Option<&str>, value: &Expression<'_>) {
+        match value.get_inner_expression() {
+            Expression::ObjectExpression(object) => {
+                if let Some(holder) = holder.filter(|_| self.functions.is_empty()) {
+                    self.source.object_literals.push(holder.to_owned());
+                }
+                for property in &object.properties {
+                    if let ObjectPropertyKind::ObjectProperty(property) = property {
+                        self.record_references(holder, &property.value);
+                    }
+                }
+            }
+            Expression::ConditionalExpression(either) => {
+                self.record_references(holder, &either.consequent);
+                self.record_references(holder, &either.alternate);
+            }
+            value @ (Expression::Identifier(_) | Expression::StaticMemberExpression(_)) => {
+                let within = self.functions.last().copied();
+                if let Some(name) = dotted_name(value).filter(|name| !name.contains("()")) {
+                    self.source.add_reference(holder, name, within);
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn record_exports(&mut self, declaration: &Declaration<'_>) {
         match declaration {
             Declaration::VariableDeclaration(variables) => {
@@ -380,7 +407,13 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             (node.key.static_name(), node.value.as_ref().and_then(called_name))
         {
             let (name, line) = (format!("this.{name}"), self.line(node.span));
-            self.source.bindings.push(CallBinding { name, callee, line, within: None });
+            self.source.bindings.push(CallBinding {
+                name,
+                callee,
+                line,
+                within: None,
+                is_absent_on_import: false,
+            });
         }
         walk::walk_property_definition(self, node);
     }
@@ -397,9 +430,10 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
         if let Some(module) = required_module(init) {
             self.record_require(&node.id, module, node.span);
         }
+        self.record_references(bound_name(&node.id).as_deref(), init);
         if let (Some(name), Some(callee)) = (bound_name(&node.id), called_name(init)) {
             let (line, within) = (self.line(node.span), self.functions.last().copied());
-            self.source.bindings.push(CallBinding { name, callee, line, within });
+            self.source.bindings.push(CallBinding { name, callee, line, within, is_absent_on_import: false });
         }
         if let (BindingPattern::ObjectPattern(object), Some(from)) =
             (&node.id, dotted_name(init.get_inner_expression()))
@@ -454,6 +488,13 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             self.request_aliases.push((self.functions.last().copied(), name.clone(), part));
         }
         if let Some((object, name)) = target {
+            if object == "module" && name == "exports" {
+                self.record_references(Some("exports"), &node.right);
+                self.source.default_export = dotted_name(&node.right);
+                if is_function(&node.right) {
+                    self.source.default_export = Some("exports".to_owned());
+                }
+            }
             if matches!(object.as_str(), "exports" | "module.exports") {
                 self.source.exports.push(name.clone());
             }
@@ -463,7 +504,13 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
                 let within = self.functions.last().copied().filter(|_| object != "this");
                 let name = if object.is_empty() { name } else { format!("{object}.{name}") };
                 let line = self.line(node.span);
-                self.source.bindings.push(CallBinding { name, callee, line, within });
+                self.source.bindings.push(CallBinding {
+                    name,
+                    callee,
+                    line,
+                    within,
+                    is_absent_on_import: false,
+                });
             }
         }
         walk::walk_assignment_expression(self, node);
@@ -522,6 +569,9 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
     }
 
     fn visit_return_statement(&mut self, node: &ReturnStatement<'a>) {
+        if let Some(value) = &node.argument {
+            self.record_references(None, value);
+        }
         for (name, _) in node.argument.as_ref().map(object_entries).unwrap_or_default() {
             self.record_field(&name, |function| &mut function.response_fields);
         }

@@ -10,10 +10,11 @@ use crate::target::{is_id_name, is_invented_id, is_text_type, tells_text, variab
 
 #[rustfmt::skip] // lists, not columns
 pub(super) const INPUT_FIELDS: &[&str] = &[
-    "message", "input", "query", "question", "prompt", "text", "user_message", "userMessage", "user_input", "userInput",
-    "input_text", "inputText", "user_query", "userQuery", "msg", "content", "chatInput", "utterance", "instruction", "topic", "q",
-    "newMessage", "new_message", "user_prompt", "userPrompt", "user_question", "userQuestion", "chat_input", "inputMessage",
-    "input_message", "messageText", "userText", "user_text", "question_text", "description", "task", "goal", "request",
+    "message", "query", "question", "prompt", "user_message", "userMessage", "user_input", "userInput", "input_text",
+    "inputText", "user_query", "userQuery", "user_prompt", "userPrompt", "user_question", "userQuestion", "chat_input",
+    "chatInput", "inputMessage", "input_message", "messageText", "userText", "user_text", "question_text", "newMessage",
+    "new_message", "input", "msg", "text", "utterance", "content", "instruction", "topic", "q", "description", "task", "goal",
+    "request",
 ];
 pub(super) const MESSAGE_LIST_FIELDS: &[&str] = &["messages", "history", "conversation", "chat_history"];
 #[rustfmt::skip]
@@ -40,12 +41,16 @@ pub(super) fn choose_field(route: &Route, source: &str) -> Option<RequestField> 
     };
     let has = |known: &&&str| route.request.iter().any(|field| field == **known);
     let is_string = |name: &str| {
-        declared(name).is_none_or(|annotation| {
-            is_text_type(annotation) || annotation.trim().trim_end_matches(" | undefined") == "string"
-        })
+        !is_read_as_object(source, name)
+            && declared(name).is_none_or(|annotation| {
+                is_text_type(annotation) || annotation.trim().trim_end_matches(" | undefined") == "string"
+            })
     };
-    if let Some(name) = INPUT_FIELDS.iter().filter(has).find(|name| is_string(name)) {
-        return Some(RequestField::Text((*name).to_owned()));
+    let known: Vec<&&str> = INPUT_FIELDS.iter().filter(has).filter(|name| is_string(name)).collect();
+    // Of several, the one without which the handler refuses the request.
+    let demanded = known.iter().find(|name| is_refused_without(source, name));
+    if let Some(name) = demanded.filter(|_| known.len() > 1).or(known.first()) {
+        return Some(RequestField::Text((**name).to_owned()));
     }
     let is_message = |annotation: &str| annotation == "object" || annotation.contains("Message");
     if has(&&"message") && declared("message").is_some_and(is_message) {
@@ -97,6 +102,20 @@ pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option
     {
         return None;
     }
+    // In JavaScript, a missing field matters only where code reads members of it, or lets it name the model.
+    let plain = regex::escape(name);
+    let used = match name.to_lowercase().contains("model") {
+        true => format!(r"\b{plain}\.\w|\(\s*{plain}\s*[,)]"),
+        false => format!(r"\b{plain}\.\w"),
+    };
+    let is_used = Regex::new(&used).is_ok_and(|used| used.is_match(source));
+    let is_left_out = !is_python_file(&route.file)
+        && !(declared.is_some() && route.is_validated)
+        && !is_refused
+        && !is_used;
+    if is_left_out && (is_id_name(name) || declared.is_some_and(|_| !annotation.ends_with("[]"))) {
+        return None;
+    }
     let is_list = annotation.starts_with("list")
         || annotation.ends_with("[]")
         || annotation.is_empty()
@@ -142,10 +161,35 @@ pub(super) fn field_variable(name: &str) -> String {
     }
 }
 
+/// Whether code reads members of a field that a text does not have: `content.html`, `content?.html`.
+fn is_read_as_object(source: &str, name: &str) -> bool {
+    #[rustfmt::skip] // a list, not a column
+    const OF_TEXTS: &[&str] = &[
+        "trim", "strip", "length", "toLowerCase", "lower", "toString", "split", "replace", "replaceAll", "slice", "substring",
+        "includes", "startswith", "startsWith", "endsWith", "endswith", "match", "encode", "format", "upper", "toUpperCase",
+        "text", "content", "trimEnd", "trimStart", "rstrip", "lstrip", "count", "find", "indexOf", "title", "charAt", "at",
+        "substr", "normalize", "concat", "join", "isspace", "model_dump", "dict", "get",
+    ];
+    let Ok(read) = Regex::new(&format!(r"(?:^|[^.\w]){}\??\.(\w+)", regex::escape(name))) else {
+        return false;
+    };
+    read.captures_iter(source).any(|found| !OF_TEXTS.contains(&&found[1]))
+}
+
 /// Whether code answers with an error if a field is not there: `if not name: return …, 400`.
 pub(super) fn is_refused_without(source: &str, name: &str) -> bool {
     const NEAR: usize = 200;
-    let name = regex::escape(name);
+    // Also under the name of the variable that it is put into: `unique_id = request.args.get("uniqueId")`.
+    let put_into = format!(
+        r#"\b(\w+)\s*(?::\s*[\w\[\] |]+)?=\s*[^=\n;]*[\x22'.]{}\b[\x22')\];,\s]"#,
+        regex::escape(name)
+    );
+    let variables = Regex::new(&put_into).ok().into_iter().flat_map(|put_into| {
+        put_into.captures_iter(source).map(|found| found[1].to_owned()).collect::<Vec<_>>()
+    });
+    let names: Vec<String> =
+        std::iter::once(name.to_owned()).chain(variables).map(|name| regex::escape(&name)).collect();
+    let name = format!("(?:{})", names.join("|"));
     let checks = format!(
         r"!\s*(?:\w+\.)?{name}\b|\bnot\s+(?:\w+\.)?{name}\b|\b{name}\s*(?:is None|===?\s*(?:undefined|null))|{name}[\x22']\s+not\s+in\b"
     );

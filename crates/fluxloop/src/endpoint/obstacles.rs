@@ -9,7 +9,7 @@ use super::fields::{STATUS_FIELDS, is_refused_without};
 #[rustfmt::skip]
 const GUARD_WORDS: &[&str] = &[
     "auth", "jwt", "login", "guard", "protect", "verify", "token", "permission", "current_user", "currentuser",
-    "session_required", "api_key", "apikey", "credential", "principal",
+    "session_required", "api_key", "apikey", "credential", "principal", "bearer",
 ];
 
 /// Why one text cannot be sent to a route, or its answer not be had, if that is so.

@@ -46,7 +46,7 @@ fn paths_get_values_for_their_parameters() {
         );
     };
     check("/chat/", Some("\"/chat/\""));
-    let id = "os.environ.get(\"AGENT_SESSION_ID\", \"fluxloop\")";
+    let id = "os.environ.get(\"AGENT_SESSION_ID\", str(uuid.uuid4()))";
     check("/chat/{session_id}", Some(&format!("\"/chat/\" + {id}")));
     check("/chat/<string:session_id>/send", Some(&format!("\"/chat/\" + {id} + \"/send\"")));
     check("/bots/{botId}", Some("\"/bots/\" + _required(\"AGENT_BOT_ID\")"));
@@ -61,19 +61,22 @@ fn paths_get_values_for_their_parameters() {
 
 #[test]
 fn other_fields_are_filled_omitted_or_asked_for() {
-    let check = |source: &str, request: &[&str], optional: &[&str], expected: &str| {
+    let check_in = |file: &str, source: &str, request: &[&str], optional: &[&str], expected: &str| {
         let optional = optional.iter().map(|name| (*name).to_owned()).collect();
-        let route = Route { optional, ..route("POST", "/x", request, &[]) };
+        let route = Route { optional, file: file.to_owned(), ..route("POST", "/x", request, &[]) };
         let found =
             AgentEndpoint::from_route(&route, source, None, RouteChoice::Found, &NameRedactor::default());
         assert_eq!(found.unwrap().fields_expression(BridgeLanguage::Python), expected, "{request:?}");
     };
-    check(
-        "",
-        &["message", "session_id"],
-        &[],
-        "{\"message\": message, \"session_id\": os.environ.get(\"AGENT_SESSION_ID\", \"fluxloop\")}",
-    );
+    let id =
+        "{\"message\": message, \"session_id\": os.environ.get(\"AGENT_SESSION_ID\", str(uuid.uuid4()))}";
+    check_in("a.py", "", &["message", "session_id"], &[], id);
+    let check = |source: &str, request: &[&str], optional: &[&str], expected: &str| {
+        check_in("a.ts", source, request, optional, expected);
+    };
+    // JavaScript goes on without a field, unless it refuses the request or reads members of the value.
+    check("", &["message", "session_id"], &[], "{\"message\": message}");
+    check("if (!session_id) return res.status(400)", &["message", "session_id"], &[], id);
     check("", &["message", "session_id"], &["session_id"], "{\"message\": message}");
     check("", &["message", "chatHistory", "tone"], &[], "{\"chatHistory\": [], \"message\": message}");
     check(

@@ -14,8 +14,8 @@ use std::path::Path;
 use codebase::plan::{self, Resolution};
 use codebase::{AnalysisRequest, Profile, ScanDepth, analyze};
 use fluxloop::{
-    GuideInput, Integration, IntegrationOptions, RECIPES, Recipe, ReleaseLine, Variant, build_guide,
-    find_recipe, integrate,
+    GuideInput, Integration, IntegrationOptions, RECIPES, Recipe, ReleaseLine, SummaryKind, Variant,
+    build_guide, find_recipe, integrate,
 };
 use tempfile::TempDir;
 use tree::{Tree, WorkBudget};
@@ -64,7 +64,13 @@ fn resolve_plan(tree: &Tree, integration: &Integration) -> Resolution {
 
 /// Everything that a reader of the plan sees.
 fn render_plan(integration: &Integration, resolution: &Resolution) -> String {
-    let mut text = format!("{}\n", integration.summary(integration.refusal().is_none()));
+    let mut text = format!(
+        "{}\n",
+        integration.summary(match integration.refusal() {
+            Some(_) => SummaryKind::Refused,
+            None => SummaryKind::Planned,
+        })
+    );
     writeln!(
         text,
         "{} ({}), FluxLoop {} ({})",

@@ -1,6 +1,7 @@
 //! `apply_edit_plan`: applies a plan atomically. Running its checks needs the user's separate consent.
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use codebase::NameRedactor;
@@ -8,13 +9,17 @@ use codebase::plan::{
     self, CheckResult, EditPlan, Eol, FileChange, Indent, OriginalFile, PlanValidation, judge_check,
     validate_plan,
 };
+use codebase::sandbox::RunOutcome;
 use flow::{Conversation, Flow, Halt, confirm};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tree::{Roots, Tree, WorkBudget};
 
-use super::support::integration::{CONSENT_FIELD, consent_message, ensure_checks_allowed, validation_rules};
+use super::support::integration::{
+    CONSENT_FIELD, INSTALL_CONSENT_FIELD, consent_message, ensure_checks_allowed, install_consent_message,
+    validation_rules,
+};
 use super::support::plan_input::PlanInput;
 use super::support::plan_view::visible_diff;
 use super::{Effect, InteractiveTool, ToolSpec, Toolset};
@@ -40,6 +45,9 @@ pub(crate) struct Args {
     /// Ask the user whether to run the post-checks.
     #[serde(default)]
     run_checks: bool,
+    /// Ask whether to install prerequisites.
+    #[serde(default)]
+    install: bool,
     /// Protected paths the user allows.
     #[serde(default)]
     allow: Vec<String>,
@@ -55,6 +63,9 @@ pub(crate) struct Reply {
     /// What changed, or would change.
     diff: String,
     pub(super) warnings: Vec<String>,
+    /// How the installation of prerequisites ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    installs: Vec<Check>,
     /// Results of the post-checks.
     checks: Vec<Check>,
     /// Why requested checks were not run.
@@ -73,7 +84,7 @@ pub(super) enum ApplyEditPlanOutcome {
     DryRun,
 }
 
-/// The result of a post-check.
+/// The result of a command.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Check {
     pub(super) command: String,
@@ -88,12 +99,22 @@ pub(super) struct Check {
     pub(super) output: String,
 }
 
+impl Check {
+    fn not_run(command: &str, reason: String, skipped: Option<String>) -> Self {
+        let output = format!("not run: {reason}");
+        let command = command.to_owned();
+        Self { command, passed: false, exit_code: None, timed_out: false, skipped, output }
+    }
+}
+
 pub(crate) struct ApplyEditPlan {
     call: ToolContext,
 }
 
 /// Longer than the limit for reading, because checks take longer.
 pub(super) const APPLY_TIMEOUT: Duration = Duration::from_mins(3);
+/// Packages are downloaded.
+const INSTALL_TIMEOUT: Duration = Duration::from_mins(10);
 
 impl InteractiveTool for ApplyEditPlan {
     const SPEC: ToolSpec = ToolSpec {
@@ -109,12 +130,14 @@ impl InteractiveTool for ApplyEditPlan {
     }
 }
 
-/// The checks of a plan, before it is applied.
+/// The commands of a plan, before it is applied.
 #[derive(Serialize, Deserialize)]
 struct CheckPreview {
     /// Where they would run.
     root: String,
     commands: Vec<String>,
+    #[serde(default)]
+    install_commands: Vec<String>,
     /// Why they are not run, even with consent.
     refused: Option<String>,
 }
@@ -124,19 +147,33 @@ impl Conversation for ApplyEditPlan {
     type Reply = Reply;
 
     async fn run(&self, f: &mut Flow<'_>, args: Args) -> Result<Reply, Halt> {
-        let (mut commands, mut not_run) = (Vec::new(), None);
-        if args.run_checks && !args.dry_run {
+        let (mut commands, mut installs, mut not_run) = (Vec::new(), Vec::new(), None);
+        if (args.run_checks || args.install) && !args.dry_run {
             // Computed again once the answer is there: what runs must still be what the user agreed to.
             let preview: CheckPreview =
                 f.derive("checks", async || Ok(self.preview_checks(&args).await?)).await?;
-            match ask_consent(f, &preview).await? {
-                Ok(()) => commands = preview.commands,
-                Err(why) => not_run = Some(why),
+            if args.install && preview.refused.is_none() {
+                let is_agreed = ask_install_consent(f, &preview.root, &preview.install_commands).await?;
+                installs = if is_agreed { preview.install_commands.clone() } else { Vec::new() };
+            }
+            if args.run_checks {
+                match ask_consent(f, &preview).await? {
+                    Ok(()) => commands = preview.commands,
+                    Err(why) => not_run = Some(why),
+                }
+            } else {
+                not_run = preview.refused;
             }
         }
         let (mut reply, root): (Reply, String) =
             f.step("apply", async |_| Ok(self.apply(&args).await?)).await?;
         reply.checks_not_run = not_run;
+        for command in &installs {
+            let install = f.step("install", async |_| {
+                Ok(run_install(&self.call, &root, &reply.plan_id, command).await?)
+            });
+            reply.installs.push(install.await?);
+        }
         for command in &commands {
             let check =
                 f.step("check", async |_| Ok(run_check(&self.call, &root, &reply.plan_id, command).await?));
@@ -169,6 +206,20 @@ async fn ask_consent(f: &mut Flow<'_>, preview: &CheckPreview) -> Result<Result<
     Ok(if agreed == Some(true) { Ok(()) } else { Err(by_hand("the user declined")) })
 }
 
+/// Asks the user whether packages may be installed. If there are none, or the client cannot ask, they are not.
+pub(super) async fn ask_install_consent(
+    f: &mut Flow<'_>,
+    root: &str,
+    commands: &[String],
+) -> Result<bool, Halt> {
+    if commands.is_empty() || !f.can_ask() {
+        return Ok(false);
+    }
+    let question = confirm("Install these packages now?").default(false).optional();
+    let message = install_consent_message(root, commands);
+    Ok(f.form(&message, (INSTALL_CONSENT_FIELD, question)).await? == Some(true))
+}
+
 impl ApplyEditPlan {
     async fn load_plan(&self, args: &Args) -> Result<(PlanInput, PlanAuthor), RequestError> {
         let plans = PlanStore::open(&self.call).await?;
@@ -184,12 +235,13 @@ impl ApplyEditPlan {
             (Roots::new(self.call.roots.clone()), args.allow.clone(), self.call.clone());
         run_blocking(&self.call, move |budget| {
             let tree = roots.open(&input.root)?;
-            let (_, commands) =
-                validate_and_apply(&call, &tree, &input.value, &allow, true, &author, budget)?;
+            let (_, plan) = validate_and_apply(&call, &tree, &input.value, &allow, true, &author, budget)?;
+            let (commands, install_commands) =
+                plan.map(|plan| (plan.post_checks, plan.install_commands)).unwrap_or_default();
             let root = tree.path().display().to_string();
             let is_kept = input.stored_plan.is_some_and(|kept| kept.root == root);
             let refused = ensure_checks_allowed(&call, is_kept).err().map(str::to_owned);
-            Ok(CheckPreview { root, commands, refused })
+            Ok(CheckPreview { root, commands, install_commands, refused })
         })
         .await
     }
@@ -209,7 +261,7 @@ impl ApplyEditPlan {
     }
 }
 
-/// Validates a plan and applies it atomically. Also returns its post-checks.
+/// Validates a plan and applies it atomically. Also returns the plan.
 pub(super) fn validate_and_apply(
     call: &ToolContext,
     tree: &Tree,
@@ -218,7 +270,7 @@ pub(super) fn validate_and_apply(
     dry_run: bool,
     author: &PlanAuthor,
     budget: &WorkBudget,
-) -> Result<(Reply, Vec<String>), RequestError> {
+) -> Result<(Reply, Option<EditPlan>), RequestError> {
     // Recover first what a killed process left half applied, or the plan would be validated against it.
     let recovered =
         if dry_run { Vec::new() } else { plan::recover(tree, author).map_err(PlanRequestError::from)? };
@@ -240,8 +292,7 @@ pub(super) fn validate_and_apply(
                 .to_owned(),
         );
     }
-    let commands = verdict.plan.as_ref().map(|plan| plan.post_checks.clone()).unwrap_or_default();
-    Ok((reply, commands))
+    Ok((reply, verdict.plan))
 }
 
 fn apply_validated(
@@ -276,6 +327,7 @@ fn apply_validated(
         files: written,
         diff: files.iter().map(|file| visible_diff(call, &file.change.diff)).collect(),
         warnings,
+        installs: Vec::new(),
         checks: Vec::new(),
         checks_not_run: None,
         undo: can_undo.then(|| undo_hint(&whole.id)),
@@ -347,36 +399,94 @@ pub(super) fn undo_hint(id: &str) -> String {
     format!("undo_edit_plan with plan_id {id}, or `fluxway undo {id}`")
 }
 
-/// Runs a command that the user agreed to, and records that in the audit log.
+/// Runs a post-check that the user agreed to.
 pub(super) async fn run_check(
     call: &ToolContext,
     root: &str,
     plan: &str,
     command: &str,
 ) -> Result<Check, RequestError> {
+    run_recorded(call, ("check", APPLY_TIMEOUT), root, plan, command, execute_check).await
+}
+
+/// Installs packages that the user agreed to.
+pub(super) async fn run_install(
+    call: &ToolContext,
+    root: &str,
+    plan: &str,
+    command: &str,
+) -> Result<Check, RequestError> {
+    run_recorded(call, ("install", INSTALL_TIMEOUT), root, plan, command, execute_install).await
+}
+
+/// Runs a command within a time limit, and records that in the audit log under the name of an event.
+async fn run_recorded(
+    call: &ToolContext,
+    (event, limit): (&'static str, Duration),
+    root: &str,
+    plan: &str,
+    command: &str,
+    execute: fn(&Tree, &str, &WorkBudget) -> Check,
+) -> Result<Check, RequestError> {
     let (roots, root, words) = (Roots::new(call.roots.clone()), root.to_owned(), command.to_owned());
-    let done = run_blocking_with_timeout(call, APPLY_TIMEOUT, move |budget| {
-        Ok(execute_check(&roots.open(&root)?, &words, budget))
+    let done = run_blocking_with_timeout(call, limit, move |budget| {
+        Ok(execute(&roots.open(&root)?, &words, budget))
     })
     .await?;
     let (tenant, subject) = (call.principal.tenant(), call.principal.subject());
     let exit_code = done.exit_code;
-    tracing::info!(target: "audit", event = "check", tenant, subject, plan, command, exit_code, passed = done.passed);
+    tracing::info!(target: "audit", event, tenant, subject, plan, command, exit_code, passed = done.passed);
     Ok(done)
+}
+
+/// Runs a command of the package manager, if it is one that this server makes.
+fn execute_install(tree: &Tree, command: &str, budget: &WorkBudget) -> Check {
+    budget.report_progress(1, &format!("running {command}"));
+    let Some(words) = fluxloop::install_command_words(command) else {
+        return Check::not_run(command, "it is not a command that installs FluxLoop".to_owned(), None);
+    };
+    if words.first().is_some_and(|program| program == "pip")
+        && let Some(folder) = inactive_environment(tree)
+    {
+        let reason =
+            format!("the virtual environment {folder} is not active: activate it, and run the command");
+        return Check::not_run(command, reason.clone(), Some(reason));
+    }
+    match codebase::sandbox::run_as_user(tree, &words, budget) {
+        Ok(RunOutcome { code, timed_out, output }) => Check {
+            command: command.to_owned(),
+            passed: code == Some(0),
+            exit_code: code,
+            timed_out,
+            skipped: None,
+            output,
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let reason = not_installed(words.first().map_or("", String::as_str));
+            Check::not_run(command, reason.clone(), Some(reason))
+        }
+        Err(error) => Check::not_run(command, error.to_string(), None),
+    }
+}
+
+/// The repository's virtual environment, if the one of this process is another or none: `pip` would install
+/// elsewhere, and a program of the repository is not run for this.
+fn inactive_environment(tree: &Tree) -> Option<&'static str> {
+    let active = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
+    let is_there =
+        |name: &&str| tree.metadata(name).is_ok_and(|found| found.is_some_and(|found| !found.is_file));
+    let is_active = |name: &str| active.as_ref().is_some_and(|active| *active == tree.path().join(name));
+    [".venv", "venv"].into_iter().find(is_there).filter(|name| !is_active(name))
 }
 
 /// Runs a post-check if its form is allowed.
 fn execute_check(tree: &Tree, command: &str, budget: &WorkBudget) -> Check {
     budget.report_progress(1, &format!("running {command}"));
-    let command = command.to_owned();
-    let not_run = |reason: String, skipped: Option<String>| {
-        let output = format!("not run: {reason}");
-        Check { command: command.clone(), passed: false, exit_code: None, timed_out: false, skipped, output }
-    };
-    let words = match judge_check(&command, fluxloop::is_check_command) {
+    let words = match judge_check(command, fluxloop::is_check_command) {
         Ok(words) => words,
-        Err(reason) => return not_run(reason, None),
+        Err(reason) => return Check::not_run(command, reason, None),
     };
+    let command = command.to_owned();
     match plan::run_check(tree, &words, budget) {
         Ok(checked) => {
             let passed = checked.passed();
@@ -386,9 +496,9 @@ fn execute_check(tree: &Tree, command: &str, budget: &WorkBudget) -> Check {
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let reason = not_installed(words.first().map_or("", String::as_str));
-            not_run(reason.clone(), Some(reason))
+            Check::not_run(&command, reason.clone(), Some(reason))
         }
-        Err(error) => not_run(error.to_string(), None),
+        Err(error) => Check::not_run(&command, error.to_string(), None),
     }
 }
 

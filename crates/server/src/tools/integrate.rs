@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::analyze_repository::default_root;
-use super::apply_edit_plan::Check;
+use super::apply_edit_plan::{Check, ask_install_consent};
 use super::support::integration::{
     CONSENT_FIELD, VariantChoice, consent_message, ensure_checks_allowed, release_lines_schema,
 };
@@ -44,6 +44,8 @@ pub(crate) struct Args {
     confirm: Option<bool>,
     /// Ask the user whether to run the checks.
     run_checks: Option<bool>,
+    /// Ask whether to install prerequisites.
+    install: Option<bool>,
     after: Option<AfterApply>,
 }
 
@@ -115,6 +117,11 @@ impl Conversation for Integrate {
         // written: a user who then declined would be told that nothing was.
         f.once("written", async || Ok(())).await?;
         reply.mark_applied(applied);
+        for command in self.ask_installs(f, &args, &ready).await? {
+            f.report_progress(STAGE_COUNT, stages, format!("Running {command}"));
+            let run = f.step("install", |_| self.install(&args.root, &ready.plan.id, command));
+            reply.installs.push(run.await?);
+        }
         for (n, command) in (1..).zip(checks) {
             f.report_progress(STAGE_COUNT + n, stages, format!("Running {command}"));
             let run = f.step("check", |_| self.check(&args.root, &ready.plan.id, command));
@@ -146,6 +153,24 @@ impl Integrate {
                 Proposal::Refused(why) => return Err(Halt::refuse(format!("{why}; nothing was written"))),
             }
         }
+    }
+
+    /// The commands that install what the plan needs, if the user agrees to them. With `confirm` the user is
+    /// asked only on request.
+    async fn ask_installs<'p>(
+        &self,
+        f: &mut Flow<'_>,
+        args: &Args,
+        ready: &'p ReadyPlan,
+    ) -> Result<&'p [String], Halt> {
+        let is_wanted = args.install.unwrap_or(args.confirm.is_none());
+        // The plan was made in this conversation, so it is one of ours.
+        if !is_wanted || ensure_checks_allowed(&self.call, true).is_err() {
+            return Ok(&[]);
+        }
+        let commands = ready.plan.install_commands.as_slice();
+        let is_agreed = ask_install_consent(f, &ready.root, commands).await?;
+        Ok(if is_agreed { commands } else { &[] })
     }
 
     /// Whether the plan may be written, and whether its checks are run, or why not. With `confirm` the user

@@ -88,6 +88,8 @@ pub(crate) struct Reply {
     notes: Vec<String>,
     warnings: Vec<String>,
     prerequisites: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    install_commands: Vec<String>,
     /// What FluxLoop could run, the chosen one first. To choose another, pass its `agent`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     candidates: Vec<OpaqueObject<CandidateView>>,
@@ -188,13 +190,13 @@ impl Tool for ProposeEditPlan {
             let root = args.root.clone().or_else(|| profile_root(profile)).unwrap_or_else(|| ".".to_owned());
             let repository = AnalyzedRepository::open(&access, &root, profile_entry_points(profile), budget)?;
             let integration = repository.integrate(recipe, &args.options(), budget)?;
-            let plan = build_plan(&repository.tree, &integration, budget)?;
+            let (plan, blockers) = build_plan(&repository.tree, &integration, budget)?;
             let edit = args.workspace_edit.then(|| {
                 let path = repository.tree.path().to_string_lossy();
                 let root = format!("file://{}", codebase::plan::uri_path(&path));
                 OpaqueObject(visible_workspace_edit(&reader, &plan, &root))
             });
-            Ok((ProposedPlan::new(plan, &integration, &repository.tree), edit))
+            Ok((ProposedPlan::new(plan, &blockers, &integration, &repository.tree), edit))
         });
         let (proposed, edit) = proposed.await?;
         let kept_until = proposed.store(&plans).await;
@@ -212,14 +214,14 @@ pub(super) struct ProposedPlan {
 }
 
 impl ProposedPlan {
-    pub(super) fn new(plan: EditPlan, integration: &Integration, tree: &Tree) -> Self {
+    pub(super) fn new(plan: EditPlan, blockers: &[Blocker], integration: &Integration, tree: &Tree) -> Self {
         let redactor = integration.redactor.clone();
         let candidates = integration.candidates.iter().take(MAX_CANDIDATES);
         Self {
             plan,
             root: tree.path().display().to_string(),
             candidates: candidates.map(|one| CandidateView::from_candidate(one, &redactor)).collect(),
-            blockers: integration.blockers().iter().map(BlockerView::from_blocker).collect(),
+            blockers: blockers.iter().map(BlockerView::from_blocker).collect(),
             redactor,
         }
     }
@@ -253,6 +255,7 @@ impl ProposedPlan {
             notes: plan.notes,
             warnings: plan.warnings,
             prerequisites: plan.prerequisites,
+            install_commands: plan.install_commands,
             candidates: self.candidates.iter().cloned().map(OpaqueObject).collect(),
             blockers: self.blockers.iter().cloned().map(OpaqueObject).collect(),
             workspace_edit: None,

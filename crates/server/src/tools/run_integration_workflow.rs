@@ -181,11 +181,17 @@ fn run_integration_stages(
 ) -> Result<[Value; 3], RequestError> {
     let integration = repository.integrate(recipe, options, budget)?;
     let steps = to_value(&steps::Reply::from_situation(&GuideInput::from_integration(&integration)))?;
-    let plan = build_plan(&repository.tree, &integration, budget)?;
-    let proposed = proposed.insert(ProposedPlan::new(plan, &integration, &repository.tree));
+    let (plan, blockers) = build_plan(&repository.tree, &integration, budget)?;
+    let is_blocked = !blockers.is_empty();
+    let proposed = proposed.insert(ProposedPlan::new(plan, &blockers, &integration, &repository.tree));
     let shown = to_value(&proposed.to_reply(call, None))?;
     if proposed.plan.edits.is_empty() {
-        return Ok([steps, shown, skipped_stage("the plan has no edits; its `warnings` say why")]);
+        let why = if is_blocked {
+            "the plan has no edits; its `warnings` say why"
+        } else {
+            "FluxLoop is already integrated; there is nothing to validate"
+        };
+        return Ok([steps, shown, skipped_stage(why)]);
     }
     let exact = to_value(&proposed.plan)?;
     let verdict = validate_plan(&repository.tree, &exact, &validation_rules(&[], budget))

@@ -268,7 +268,8 @@ async fn questions_show_options_and_diff() {
 #[tokio::test(start_paused = true)]
 async fn failed_checks_are_shown_before_the_undo_question() {
     let (_folder, root, before) = unpack_repository(TWO_SERVICES);
-    let arguments = json!({ "package": "services/digest", "variant": "sdk", "run_checks": true });
+    let arguments =
+        json!({ "package": "services/digest", "variant": "sdk", "run_checks": true, "install": false });
     let app = app().roots(vec![root.clone()]).checks(CheckPolicy::ProposedPlans).build();
     let both = FillIn(json!({ "confirm": true, "run_commands": true }));
     let talk = run_by_elicitation(&app, &root, arguments, &[both, undo_changes()]).await;

@@ -17,7 +17,7 @@ impl Demo {
         let before = read_files(self.folder.path())?;
         self.show_analysis()?;
         print_heading("2. What would change? Fluxway asks only what the code does not answer")?;
-        let reply = self.call_structured("integrate", json!({}))?;
+        let reply = self.call_structured("integrate", json!({ "install": false }))?;
         let files = reply["files"].as_array().map_or(0, Vec::len);
         let after = read_files(self.folder.path())?;
         let outcome = if after == before { "every byte is as before" } else { "but the repository differs" };

@@ -37,6 +37,9 @@ pub(crate) struct Reply {
     /// Commands that verify the result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     post_checks: Vec<String>,
+    /// How the installation of prerequisites ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) installs: Vec<Check>,
     /// Results of the checks.
     pub(super) checks: Vec<Check>,
     /// Why requested checks were not run.
@@ -74,6 +77,7 @@ impl Reply {
             warnings: why,
             prerequisites: Vec::new(),
             post_checks: Vec::new(),
+            installs: Vec::new(),
             checks: Vec::new(),
             checks_not_run: None,
             undo: None,

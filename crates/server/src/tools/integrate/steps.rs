@@ -68,8 +68,8 @@ impl Integrate {
                 return Ok((Proposal::Refused(why), String::new()));
             }
             let (variant, target) = (integration.variant.name().to_owned(), integration.target_label.clone());
-            let plan = build_plan(&repository.tree, &integration, budget)?;
-            if plan.edits.is_empty() {
+            let (plan, blockers) = build_plan(&repository.tree, &integration, budget)?;
+            if !blockers.is_empty() {
                 let why = plan.warnings.first().cloned().unwrap_or_default();
                 return Ok((Proposal::Refused(why), String::new()));
             }
@@ -111,12 +111,14 @@ impl Integrate {
 
     /// Runs one of the plan's post-checks.
     pub(super) async fn check(&self, root: &str, plan: &str, command: &str) -> Result<Check, Halt> {
-        let mut check =
-            apply_edit_plan::run_check(&self.call, root, plan, command).await.map_err(failure_to_halt)?;
-        if let Some((start, _)) = check.output.char_indices().rev().nth(MAX_CHECK_OUTPUT_CHARS) {
-            check.output.replace_range(..=start, "…");
-        }
-        Ok(check)
+        let check = apply_edit_plan::run_check(&self.call, root, plan, command).await;
+        Ok(with_short_output(check.map_err(failure_to_halt)?))
+    }
+
+    /// Runs one of the commands that install what the plan needs.
+    pub(super) async fn install(&self, root: &str, plan: &str, command: &str) -> Result<Check, Halt> {
+        let install = apply_edit_plan::run_install(&self.call, root, plan, command).await;
+        Ok(with_short_output(install.map_err(failure_to_halt)?))
     }
 
     /// Undoes the plan, as `undo_edit_plan` does.
@@ -129,6 +131,14 @@ impl Integrate {
             other => other,
         })
     }
+}
+
+/// A conversation stores only the end of what a command printed.
+fn with_short_output(mut check: Check) -> Check {
+    if let Some((start, _)) = check.output.char_indices().rev().nth(MAX_CHECK_OUTPUT_CHARS) {
+        check.output.replace_range(..=start, "…");
+    }
+    check
 }
 
 /// Converts a request error to one that a conversation can report.

@@ -43,6 +43,22 @@ fn normalize_integer(value: &mut Value) {
     }
 }
 
+/// The value of a list that a text means: `Next.js` for `nextjs`.
+fn listed_value(list: &Value, given: &Value) -> Option<Value> {
+    let given = given.as_str()?;
+    let mut listed = list.as_array()?.iter();
+    let is_meant = |listed: &&Value| listed.as_str().is_some_and(|listed| is_same_word(listed, given));
+    listed.find(is_meant).cloned()
+}
+
+/// Whether two words differ only in case and punctuation.
+pub fn is_same_word(one: &str, other: &str) -> bool {
+    let letters = |word: &str| -> String {
+        word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    one == other || letters(one) == letters(other) && !letters(one).is_empty()
+}
+
 /// A row of the tool table.
 pub(crate) struct ToolEntry {
     pub(crate) spec: ToolSpec,
@@ -187,6 +203,11 @@ impl ToolEntry {
             .iter_mut()
             .filter(|(name, _)| is_integer(name))
             .for_each(|(_, value)| normalize_integer(value));
+        for (name, value) in arguments.iter_mut().filter(|(_, value)| value.is_string()) {
+            if let Some(listed) = listed_value(&properties[name]["enum"], value) {
+                *value = listed;
+            }
+        }
         // The validator takes a `Value`; arguments may be megabytes, so they are wrapped rather than copied.
         let arguments = Value::Object(arguments);
         let verdict = self

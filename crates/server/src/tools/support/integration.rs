@@ -4,8 +4,8 @@ use access::Scope;
 use codebase::plan::{self, ApplyError, EditPlan, ValidationRules};
 use codebase::{AnalysisRequest, Profile, ScanDepth, analyze};
 use fluxloop::{
-    Integration, IntegrationOptions, RECIPES, Recipe, ReleaseLine, Variant, find_recipe,
-    integrate_or_fall_back,
+    Blocker, Integration, IntegrationOptions, RECIPES, Recipe, ReleaseLine, SummaryKind, Variant,
+    find_recipe, integrate_or_fall_back,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -123,6 +123,18 @@ pub(in crate::tools) fn ensure_checks_allowed(call: &ToolContext, is_kept: bool)
 /// argument is not consent.
 pub(in crate::tools) const CONSENT_FIELD: &str = "run_commands";
 
+/// The same for the commands that install what the plan needs.
+pub(in crate::tools) const INSTALL_CONSENT_FIELD: &str = "run_install";
+
+/// What the user must see before consenting to these.
+pub(in crate::tools) fn install_consent_message(root: &str, commands: &[String]) -> String {
+    let commands = commands.iter().fold(String::new(), |shown, command| shown + "  " + command + "\n");
+    format!(
+        "Commands that install what FluxLoop needs, in {root}:\n{commands}The package manager runs with all \
+         permissions of this account, downloads from its registry, and may change manifests and lock files."
+    )
+}
+
 /// What the user must see before consenting.
 pub(in crate::tools) fn consent_message(root: &str, commands: &[String]) -> String {
     let commands = commands.iter().fold(String::new(), |shown, command| shown + "  " + command + "\n");
@@ -174,14 +186,16 @@ pub(in crate::tools) fn validation_rules<'a>(
     }
 }
 
-/// The plan of an integration, resolved in the tree. If an edit cannot be placed, the plan has no edits.
+/// The plan of an integration, resolved in the tree, and what keeps it from having edits.
+///
+/// A plan without edits and without blockers is one for a repository where everything is in place.
 pub(in crate::tools) fn build_plan(
     tree: &Tree,
     integration: &Integration,
     budget: &WorkBudget,
-) -> Result<EditPlan, RequestError> {
+) -> Result<(EditPlan, Vec<Blocker>), RequestError> {
     let edits = integration.edits().to_vec();
-    let resolution =
+    let mut resolution =
         plan::resolve_edits(tree, edits, &[], budget).map_err(RequestError::thread_spawn_failed)?;
     let mut facts = integration.facts.clone();
     let blocking = resolution.findings.iter().filter(|finding| finding.is_blocking());
@@ -190,13 +204,26 @@ pub(in crate::tools) fn build_plan(
         let noted = resolution.findings.iter().filter(|finding| !finding.is_already_present());
         facts.warnings.extend(noted.map(plan::PlanFinding::sentence));
         if !resolution.edits.is_empty() && resolution.files.is_empty() {
-            facts.notes.insert(0, "Every edit of this plan is already applied.".to_owned());
+            facts.notes.insert(0, "FluxLoop is already integrated: every edit is in place.".to_owned());
+            resolution.edits.clear();
         }
-        let summary = integration.summary(integration.refusal().is_none());
-        return Ok(plan::build_plan(summary, &resolution, facts, fluxloop::is_check_command));
+        let kind = match integration.refusal() {
+            Some(_) => SummaryKind::Refused,
+            None if resolution.edits.is_empty() => SummaryKind::InPlace,
+            None => SummaryKind::Planned,
+        };
+        let summary = integration.summary(kind);
+        let plan = plan::build_plan(summary, &resolution, facts, fluxloop::is_check_command);
+        return Ok((plan, integration.blockers().to_vec()));
     }
     facts.warnings.insert(0, format!("There are no edits: {}.", reasons.join("; ")));
     facts.post_checks.clear();
     let nothing = plan::Resolution::default();
-    Ok(plan::build_plan(integration.summary(false), &nothing, facts, fluxloop::is_check_command))
+    let plan = plan::build_plan(
+        integration.summary(SummaryKind::Refused),
+        &nothing,
+        facts,
+        fluxloop::is_check_command,
+    );
+    Ok((plan, reasons.into_iter().map(Blocker::new).collect()))
 }

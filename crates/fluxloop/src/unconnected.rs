@@ -1,0 +1,41 @@
+//! Routes that look like the way users talk to the program, though no call of a model was followed from them.
+
+use codebase::Route;
+
+use crate::candidate::rank_name;
+use crate::endpoint::find_text_field;
+use crate::integrate::RecipeInput;
+
+/// What it costs that no call of a model was followed.
+pub(crate) const UNCONNECTED_PENALTY: i32 = 25;
+/// From this rank on, a name says by itself that users talk to it.
+const MIN_RANK_ALONE: i32 = 26;
+const MIN_RANK_WITH_MODEL: i32 = -2;
+
+/// Those of the package whose names and fields say that they answer, with what is missing from the proof.
+pub(crate) fn answering_routes<'i>(input: &'i RecipeInput<'_>) -> impl Iterator<Item = (&'i Route, String)> {
+    input.other_routes().filter(|route| !input.is_example_or_test(&route.file)).filter_map(|route| {
+        let rank = rank_name(&route.path) + rank_name(&route.handler) / 2;
+        let enough = if route.model_nearby.is_some() { MIN_RANK_WITH_MODEL } else { MIN_RANK_ALONE };
+        let takes_text = find_text_field(&route.request).is_some_and(|field| is_said_by_user(&field));
+        let may_answer = matches!(route.method.as_str(), "POST" | "ANY") && rank >= enough && takes_text;
+        may_answer.then(|| (route, missing_proof(input, route)))
+    })
+}
+
+/// Whether a field is called like what a user says; `content` and `text` may be anything that is stored.
+fn is_said_by_user(field: &str) -> bool {
+    let field = field.to_lowercase().replace('_', "");
+    ["message", "question", "query", "prompt", "input", "utterance", "msg"]
+        .iter()
+        .any(|word| field.contains(word))
+}
+
+fn missing_proof(input: &RecipeInput<'_>, route: &Route) -> String {
+    let shown = input.display_route(route);
+    let nearby = route.model_nearby.as_ref().map_or_else(String::new, |evidence| {
+        let place = input.redactor().location(&evidence.path, evidence.line);
+        format!("; the nearest one is at {place}, which {}", evidence.fact)
+    });
+    format!("no call of a known language model was followed from {shown}{nearby}")
+}
