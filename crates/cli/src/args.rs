@@ -257,6 +257,7 @@ pub(crate) struct PlanArgs {
 }
 
 #[derive(clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct IntegrateArgs {
     #[command(flatten)]
     pub(crate) repository: RepositoryArgs,

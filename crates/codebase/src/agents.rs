@@ -126,9 +126,17 @@ impl AgentFinder<'_, '_, '_> {
         // In a library, the agent function may have no caller.
         let direct: Vec<NodeId> = self.graph.model_calls.keys().copied().collect();
         let aside = |node: &NodeId| path_role::is_example_or_test(self.graph.path(*node));
-        if self.agents.is_empty() {
-            for node in direct.into_iter().filter(|node| node.function.is_some() && !aside(node)) {
-                self.record_agent(self.outermost_function(node), None);
+        let projects = &self.graph.sources.projects;
+        let project_of = |node: &NodeId| projects.innermost_project(self.graph.path(*node));
+        let with_agents: BTreeSet<Option<usize>> =
+            self.agents.keys().filter(|node| !aside(node)).map(project_of).collect();
+        let is_own = |node: &NodeId| {
+            let is_found = with_agents.contains(&project_of(node));
+            node.function.is_some() && !is_found && !aside(node) && !self.is_method_of_tool(*node)
+        };
+        for node in direct.into_iter().filter(is_own).collect::<Vec<_>>() {
+            for agent in self.public_callers(self.outermost_function(node)) {
+                self.record_agent(agent, None);
             }
         }
         let mut agents: Vec<Agent> = self.agents.into_values().collect();
@@ -144,6 +152,45 @@ impl AgentFinder<'_, '_, '_> {
             )
         });
         (agents, found, others)
+    }
+
+    /// A function, or those that call it if its name says that it is not for others: `_ask`.
+    fn public_callers(&self, node: NodeId) -> BTreeSet<NodeId> {
+        const MAX_LEVELS: usize = 4;
+        let is_private =
+            |node: &NodeId| self.graph.function(*node).is_some_and(|function| function.name.starts_with('_'));
+        let (mut found, mut open) = (BTreeSet::new(), BTreeSet::from([node]));
+        for _ in 0..MAX_LEVELS {
+            let (private, public): (BTreeSet<_>, BTreeSet<_>) = open.into_iter().partition(is_private);
+            found.extend(public);
+            let callers = self.graph.callers_of(&private).filter(|caller| caller.function.is_some());
+            open = callers.map(|caller| self.outermost_function(caller)).collect();
+        }
+        if found.is_empty() { BTreeSet::from([node]) } else { found }
+    }
+
+    /// Whether any file of the program makes a class, extends it, or imports it by name.
+    fn is_class_used(&self, class: &str) -> bool {
+        let own = self.graph.files.iter().filter(|file| !path_role::is_example_or_test(file.path));
+        let is_it = |name: &str| name.split(['.', '(']).any(|part| part == class);
+        own.into_iter().any(|file| {
+            file.source.calls.iter().any(|call| {
+                let given =
+                    |argument: &CallArgument| matches!(argument, CallArgument::Name(name) if is_it(name));
+                is_it(&call.callee) || call.arguments.iter().any(given)
+            }) || file.source.classes.iter().any(|known| known.bases.iter().any(|base| is_it(base)))
+                || file.source.references.iter().any(|reference| is_it(&reference.name))
+                || file.source.imports.iter().any(|import| {
+                    import.name.as_deref() == Some(class) && !file.path.ends_with("__init__.py")
+                })
+        })
+    }
+
+    /// Whether a function is the work of a tool, which is handed to an agent: a method of a class that extends `BaseTool`.
+    fn is_method_of_tool(&self, node: NodeId) -> bool {
+        let owner = self.graph.function(node).and_then(|function| function.owner.as_deref());
+        let class = owner.and_then(|owner| self.graph.resolve_class(node.file, owner));
+        class.is_some_and(|class| class.bases.iter().any(|base| base.ends_with("Tool")))
     }
 
     /// The nodes that run when a file is executed.
@@ -172,6 +219,10 @@ impl AgentFinder<'_, '_, '_> {
             }
             let mut next: Vec<_> =
                 self.graph.callees(node).filter(|to| self.reaches_model.contains(to)).collect();
+            // What only helps to answer comes last, of others the first.
+            next.sort_by_key(|to| {
+                self.graph.function(*to).is_some_and(|function| only_helps(&function.name))
+            });
             next.reverse();
             open.extend(next);
         }
@@ -200,16 +251,20 @@ impl AgentFinder<'_, '_, '_> {
         let rule = &RULES[call.rule];
         let texts = &self.graph.sources.redactor;
         let callee = texts.name(NameKind::Identifier, &call.callee, self.graph.path(at), call.line);
-        let fact = format!("calls {callee} of {}", rule.title);
+        let verb = if at == node { "calls" } else { "leads to" };
+        let fact = format!("{verb} {callee} of {}", rule.title);
         let agent = Agent {
             path: self.graph.path(node).to_owned(),
             line: function.line,
             name: name.clone(),
             parameters: function.parameters.iter().map(file_summary::function_parameter).collect(),
             is_generator: function.is_generator,
-            is_default_constructible: function.owner.as_ref().is_some_and(|owner| {
-                file_summary::is_default_constructible(self.graph.files[node.file].source, owner)
-            }),
+            is_default_constructible: function
+                .owner
+                .as_ref()
+                .is_some_and(|owner| self.graph.is_default_constructible(node.file, owner, 4)),
+            is_unused: reached_from.is_none()
+                && function.owner.as_deref().is_some_and(|owner| !self.is_class_used(owner)),
             functions: self.agent_functions(node),
             is_async: function.is_async,
             library: rule.name,
@@ -380,7 +435,8 @@ impl AgentFinder<'_, '_, '_> {
         let own =
             function.into_iter().flat_map(|f| f.decorators.iter().map(|decorator| decorator.callee.clone()));
         let guards = fact.guards.iter().cloned().chain(own).chain(dependencies).collect();
-        let guard_files: BTreeSet<&str> = suppliers.iter().map(|node| self.graph.path(*node)).collect();
+        let guard_files: BTreeSet<&str> =
+            suppliers.iter().chain(&fact.checks).map(|node| self.graph.path(*node)).collect();
         fields.request.truncate(MAX_FIELDS);
         fields.response.truncate(MAX_FIELDS);
         let handler = function.map(|f| f.name.clone()).unwrap_or_default();
@@ -399,6 +455,7 @@ impl AgentFinder<'_, '_, '_> {
             response: fields.response,
             declared: fields.declared,
             is_validated: fields.is_validated,
+            is_bare_body: fields.is_bare_body,
             form: fields.form,
             query: fields.query,
             optional: fields.optional,
@@ -407,6 +464,14 @@ impl AgentFinder<'_, '_, '_> {
             client: None,
         }
     }
+}
+
+/// Whether a function does something beside the answer, by its name: it makes the title of a conversation.
+fn only_helps(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["title", "summar", "classif", "moderat", "embed", "suggest", "intent", "route_", "rewrite", "translate"]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 /// Decorators that register a function as a tool.

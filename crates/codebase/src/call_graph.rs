@@ -52,6 +52,7 @@ const MODEL_CALL_METHODS: &[&str] = &[
 const MODEL_CALL_SUFFIXES: &[&str] = &[
     ".chat.completions.create", ".beta.chat.completions.parse", ".chat.completions.parse", ".responses.create",
     ".runs.create", ".runs.stream", ".runs.wait", ".messages.create", ".messages.stream", ".generate_content",
+    ".generate_content_stream", ".generateContentStream",
     ".models.generateContent", ".completions.create", ".ChatCompletion.create", ".ChatCompletion.acreate",
     ".Completion.create", ".Completion.acreate", ".createChatCompletion", ".createCompletion", ".responses.stream",
     ".responses.parse", ".chat.completions.stream", ".beta.chat.completions.stream", ".messages.parse",
@@ -71,6 +72,7 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             }
             graph.add_file_edges(file);
         }
+        graph.add_edges_by_method_name();
         graph
     }
 
@@ -80,6 +82,11 @@ impl<'l, 'a> CallGraph<'l, 'a> {
 
     pub(crate) fn callees(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         self.edges.get(&node).into_iter().flatten().copied()
+    }
+
+    /// The nodes that call one of these.
+    pub(crate) fn callers_of<'n>(&'n self, nodes: &'n BTreeSet<NodeId>) -> impl Iterator<Item = NodeId> + 'n {
+        self.edges.iter().filter(|(_, to)| !to.is_disjoint(nodes)).map(|(from, _)| *from)
     }
 
     /// All nodes from which a model call can be reached.
@@ -98,6 +105,58 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             }
         }
         found
+    }
+
+    /// Follows calls of objects whose class is not known: handed to a constructor, taken from a table, made by a factory.
+    ///
+    /// `self.writer.compose_reply(text)` leads to a model if most methods of that name do.
+    fn add_edges_by_method_name(&mut self) {
+        const MAX_ROUNDS: usize = 4;
+        const MAX_METHODS: usize = 12;
+        let mut open: Vec<(NodeId, Vec<NodeId>)> = Vec::new();
+        for (file, seen) in self.files.iter().enumerate() {
+            for call in &seen.source.calls {
+                let Some((object, method)) = call.callee.rsplit_once('.') else { continue };
+                let root = object.split(['.', '(']).next().unwrap_or_default();
+                let is_own = matches!(object, "self" | "this" | "cls" | "super()" | "super");
+                if is_own || !is_telling_method(method) || self.is_external(file, root) {
+                    continue;
+                }
+                let methods = self.methods_named(method);
+                let is_same = |to: &NodeId| self.files[to.file].ecosystem == seen.ecosystem;
+                let fits = !methods.is_empty() && methods.len() <= MAX_METHODS && methods.iter().all(is_same);
+                if fits
+                    && !self.is_made_outside(file, call.within, root)
+                    && self.resolve_function(file, call.within, &call.callee).is_none()
+                {
+                    open.push((NodeId { file, function: call.within }, methods));
+                }
+            }
+        }
+        for _ in 0..MAX_ROUNDS {
+            let reaching = self.nodes_reaching_model();
+            let mut found = Vec::new();
+            open.retain(|(from, methods)| {
+                let to: Vec<NodeId> = methods.iter().filter(|to| reaching.contains(to)).copied().collect();
+                let enough = to.len() * 2 >= methods.len();
+                if enough {
+                    found.push((*from, to));
+                }
+                !enough
+            });
+            if found.is_empty() {
+                break;
+            }
+            for (from, to) in found {
+                self.edges.entry(from).or_default().extend(to.into_iter().filter(|to| *to != from));
+            }
+        }
+    }
+
+    /// Whether an object was made by a call into an imported package.
+    fn is_made_outside(&self, file: usize, within: Option<usize>, object: &str) -> bool {
+        let made = self.find_binding(file, within, object);
+        made.is_some_and(|callee| self.is_external(file, callee.split(['.', '(']).next().unwrap_or_default()))
     }
 
     fn add_file_edges(&mut self, file: usize) {
@@ -136,8 +195,20 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         if source.provider_urls.is_empty() || call.within.is_none() || !HTTP_CALL_METHODS.contains(&verb) {
             return None;
         }
+        // The address of a provider is also that of its vectors.
+        let name = call.within.and_then(|at| source.functions.get(at)).map_or("", |function| &function.name);
+        if [self.files[file].path, name].iter().any(|name| name.to_ascii_lowercase().contains("embed")) {
+            return None;
+        }
         let is_near = |within: Option<usize>| within == call.within || within.is_none();
-        let found = source.provider_urls.iter().find(|url| is_near(url.within))?;
+        // Kept by the constructor, as a default: `constructor(url = "https://api.openai.com/…")`.
+        let is_made = |within: Option<usize>| {
+            let function = within.and_then(|at| source.functions.get(at));
+            function.is_some_and(|function| matches!(function.name.as_str(), "constructor" | "__init__"))
+        };
+        let urls = || source.provider_urls.iter();
+        let found =
+            urls().find(|url| is_near(url.within)).or_else(|| urls().find(|url| is_made(url.within)))?;
         find_rule(*ecosystem, found.library)
     }
 
@@ -209,15 +280,39 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         let is_pipeline = !callee.contains('.') && self.is_callable_model(file, within, callee);
         // Functions defined in the tree are followed through the graph instead.
         if !(is_known || is_pipeline || MODEL_CALL_METHODS.contains(&verb))
-            || self.resolve_function(file, within, callee).is_some()
+            || self.resolve_declared_function(file, within, callee).is_some()
         {
             return None;
         }
         let found = self.resolve_model_library(file, within, callee, 5);
+        if found.is_none() && self.resolve_function(file, within, callee).is_some() {
+            return None;
+        }
         let found = found.or_else(|| is_known.then(|| self.first_imported_model_library(file)).flatten());
         // The method of this name is nowhere else to be found.
         let is_compatible = callee.contains(".chat.completions.");
-        found.or_else(|| is_compatible.then(|| find_rule(self.files[file].ecosystem, "openai-compatible"))?)
+        found
+            .or_else(|| is_compatible.then(|| find_rule(self.files[file].ecosystem, "openai-compatible"))?)
+            .or_else(|| self.runnable_library(file, callee, verb))
+    }
+
+    /// `LangChain`, for an object that is handed in without a type: `self.agent.ainvoke(…)`, where the program uses it.
+    fn runnable_library(&self, file: usize, callee: &str, verb: &str) -> Option<RuleId> {
+        if !matches!(verb, "ainvoke" | "astream" | "astream_events" | "invoke") {
+            return None;
+        }
+        let object = callee.rsplit('.').nth(1)?.to_ascii_lowercase();
+        let is_runnable = ["agent", "chain", "graph", "llm", "model", "workflow", "executor"]
+            .iter()
+            .any(|word| object.ends_with(word));
+        let rule = find_rule(self.files[file].ecosystem, "langchain").filter(|_| is_runnable)?;
+        let uses_it = |source: &crate::source::ParsedSource| {
+            source.imports.iter().any(|import| {
+                let module = import.module.trim_start_matches('@');
+                module.starts_with("langchain") || module.starts_with("langgraph")
+            })
+        };
+        self.files.iter().any(|file| uses_it(file.source)).then_some(rule)
     }
 
     /// Whether a name holds an object that is called to get an answer: `pipe = pipeline("text-generation")`.
@@ -312,4 +407,17 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         let seen = self.sources.get(self.files[file].path)?;
         seen.imports.iter().map(|import| import.rule).find(|rule| RULES[*rule].role != LibraryRole::Web)
     }
+}
+
+/// Whether a method's name says enough to find it by: not one that everything has.
+fn is_telling_method(name: &str) -> bool {
+    #[rustfmt::skip] // a list, not a column
+    const COMMON: &[&str] = &[
+        "run", "execute", "invoke", "ainvoke", "call", "process", "handle", "start", "stop", "create", "update", "delete", "get",
+        "set", "add", "save", "load", "find", "send", "post", "put", "list", "read", "write", "open", "close", "init", "setup",
+        "build", "make", "emit", "append", "push", "pop", "map", "filter", "forEach", "format", "parse", "join", "query", "search",
+        "stream", "next", "then", "commit", "connect", "validate", "clear", "reset", "on", "use", "render", "model_dump", "dict",
+        "apply", "fetch", "request", "main", "test", "train", "predict", "encode", "decode", "transform", "log", "info", "error",
+    ];
+    name.len() >= 4 && !COMMON.contains(&name)
 }

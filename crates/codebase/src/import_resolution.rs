@@ -22,7 +22,12 @@ fn resolve_python_import(sources: &SourceCache<'_>, path: &str, import: &SourceI
     }
     let project = enclosing_project_folder(sources, path);
     let src = join_path(project, "src");
-    let bases: &[&str] = if dots > 0 { &[near] } else { &[project, src.as_str(), near, ""] };
+    // Any folder above may be the one that the program is started in: `manage.py` lies beside the settings' package.
+    let above = near.match_indices('/').map(|(end, _)| &near[..end]).rev();
+    let bases: Vec<&str> = match dots {
+        0 => [project, src.as_str(), near].into_iter().chain(above).chain([""]).collect(),
+        _ => vec![near],
+    };
     for base in bases {
         let module = join_path(base, &way);
         // `from package import module` before `from module import name`.

@@ -66,7 +66,9 @@ impl NameKind {
 
     /// Whether a string may appear in a message as a name of this kind.
     pub fn is_safe_name(self, text: &str) -> bool {
-        if text.is_empty() || text.chars().nth(MAX_NAME_CHARS).is_some() {
+        // A path and a name in it are two names.
+        let most = if self == Self::Target { 2 * MAX_NAME_CHARS } else { MAX_NAME_CHARS };
+        if text.is_empty() || text.chars().nth(most).is_some() {
             return false;
         }
         match self {
@@ -326,7 +328,7 @@ mod tests {
 
     #[test]
     fn unsafe_names_are_rejected() {
-        let long = "a".repeat(MAX_NAME_CHARS + 1);
+        let long = "a".repeat(2 * MAX_NAME_CHARS + 1);
         let kinds = [
             File, Folder, Package, Version, Script, Module, Identifier, Type, Route, Target, Address, Setting,
         ];

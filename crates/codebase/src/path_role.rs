@@ -76,7 +76,14 @@ pub fn is_example_or_test(path: &str) -> bool {
         "backup",
         "old",
     ];
-    let beside = |part: &str| EXAMPLE_FOLDERS.iter().any(|known| part.eq_ignore_ascii_case(known));
+    let beside = |part: &str| {
+        // `server_backup_2025`, a copy of the program beside it.
+        let is_copy = part.split(['_', '-', '.', ' ']).any(|word| {
+            let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+            ["backup", "backups", "bak", "old"].iter().any(|known| word.eq_ignore_ascii_case(known))
+        });
+        is_copy || EXAMPLE_FOLDERS.iter().any(|known| part.eq_ignore_ascii_case(known))
+    };
     path.split('/').any(beside) || is_docs_or_benchmark(path) || is_test(path)
 }
 

@@ -127,6 +127,7 @@ pub struct InsertionAnchor {
 
 /// A function that acts as an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Agent {
     pub path: String,
     /// The line of its name.
@@ -145,6 +146,8 @@ pub struct Agent {
     pub is_generator: bool,
     /// For a method: whether its class can be instantiated without arguments.
     pub is_default_constructible: bool,
+    /// It is a method of a class that the program neither makes nor extends nor imports elsewhere.
+    pub is_unused: bool,
     /// The functions it calls on the way to the model, and its tools.
     pub functions: Vec<AgentFunction>,
     /// What it or a function that it calls needs and has only while a request is handled.
@@ -212,6 +215,8 @@ pub struct Route {
     pub declared: Vec<FunctionParameter>,
     /// Requests that do not fit `declared` are refused: types alone are not checked in JavaScript.
     pub is_validated: bool,
+    /// The body of the request is its one field itself, and not an object with it.
+    pub is_bare_body: bool,
     /// Request fields that are read from a form.
     pub form: Vec<String>,
     /// Request fields that are read from the query.

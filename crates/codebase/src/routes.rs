@@ -2,7 +2,10 @@
 
 mod mounts;
 
+use std::collections::BTreeSet;
+
 use crate::file_summary::function_parameter;
+use crate::path_role;
 use crate::profile::FunctionParameter;
 use crate::source::{CallArgument, CallSite, ParsedSource, RequestPart, SourceClass, SourceFunction};
 use crate::symbols::{NodeId, SymbolIndex, type_names};
@@ -17,6 +20,8 @@ pub(crate) struct DetectedRoute {
     router: Option<String>,
     /// Decorators and middleware that run before the handler.
     pub(crate) guards: Vec<String>,
+    /// Those of them that are functions of the tree.
+    pub(crate) checks: Vec<NodeId>,
     /// The zod schema that a middleware validates the body with.
     pub(crate) schema: Option<String>,
 }
@@ -27,12 +32,35 @@ const ROUTE_METHODS: &[&str] =
 /// All routes of all files, including the prefixes of their mounted routers.
 pub(crate) fn find_routes(symbols: &SymbolIndex<'_, '_>) -> Vec<DetectedRoute> {
     let mounts = mounts::find_mounts(symbols);
+    let is_own = |file: &usize| !path_role::is_example_or_test(symbols.files[*file].path);
+    let imported: BTreeSet<usize> =
+        (0..symbols.files.len()).filter(is_own).flat_map(|file| symbols.imported_files(file)).collect();
     let mut routes = Vec::new();
     for (file, of) in symbols.files.iter().enumerate() {
-        let mut own = find_decorated_routes(of.source, file);
-        own.extend(find_registered_routes(symbols, file));
+        let mut own = find_decorated_routes(symbols, file);
+        own.extend(find_registered_routes(symbols, file, &mounts));
+        // A router that no file takes up answers nothing.
+        own.retain(|route| {
+            imported.contains(&file) || !is_router_to_mount(of.source, route.router.as_deref())
+        });
         for route in &mut own {
-            let prefix = mounts::mount_prefix(symbols, &mounts, file, route.router.as_deref());
+            let origin = route.router.as_deref().and_then(|name| router_origin(symbols, route.handler, name));
+            let (at, made_as) = match origin {
+                Some((at, name)) => {
+                    let prefix = router_prefix(symbols, at, &name);
+                    if !prefix.is_empty() {
+                        route.path = join_python_path(&prefix, &route.path);
+                    }
+                    (at, Some(name))
+                }
+                None => (file, route.router.clone()),
+            };
+            let (prefix, guards) = mounts::mount_prefix(symbols, &mounts, at, made_as.as_deref());
+            let own = route.guards.iter().map(|guard| (guard.as_str(), file));
+            let checks = own.chain(guards.iter().map(|(guard, at)| (guard.as_str(), *at)));
+            route.checks =
+                checks.filter_map(|(guard, at)| symbols.resolve_function(at, None, guard)).collect();
+            route.guards.extend(guards.into_iter().map(|(guard, _)| guard));
             if !prefix.is_empty() && route.path != COMPUTED_PATH {
                 let is_python = of.path.ends_with(".py");
                 route.path = if is_python {
@@ -55,14 +83,17 @@ pub(crate) fn find_routes(symbols: &SymbolIndex<'_, '_>) -> Vec<DetectedRoute> {
 }
 
 /// `@app.post("/chat")`, `@app.route("/chat", methods=["POST"])`, `@Post("chat")` in a `@Controller("api")`.
-fn find_decorated_routes(source: &ParsedSource, file: usize) -> Vec<DetectedRoute> {
+fn find_decorated_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<DetectedRoute> {
+    let source = symbols.files[file].source;
     let mut found = Vec::new();
     for (at, function) in source.functions.iter().enumerate() {
         let owner = function.owner.as_ref();
         let class = owner.and_then(|owner| source.classes.iter().find(|class| class.name == *owner));
         let controller = class.and_then(|class| class.decorators.iter().find(|d| d.callee == "Controller"));
         for decorator in &function.decorators {
-            let Some((verbs, path)) = parse_route_decorator(source, decorator, controller) else { continue };
+            let Some((verbs, path)) = parse_route_decorator(symbols, file, decorator, controller) else {
+                continue;
+            };
             let router = decorator.callee.rsplit_once('.').map(|(router, _)| router.to_owned());
             let handler = NodeId { file, function: Some(at) };
             found.extend(verbs.into_iter().map(|method| DetectedRoute {
@@ -73,6 +104,7 @@ fn find_decorated_routes(source: &ParsedSource, file: usize) -> Vec<DetectedRout
                 router: router.clone(),
                 guards: class_guards(class).into_iter().chain(listed_dependencies(decorator)).collect(),
                 schema: None,
+                checks: Vec::new(),
             }));
         }
     }
@@ -131,14 +163,16 @@ fn class_guards(class: Option<&SourceClass>) -> Vec<String> {
 
 /// The methods and the path that a decorator declares.
 fn parse_route_decorator(
-    source: &ParsedSource,
+    symbols: &SymbolIndex<'_, '_>,
+    file: usize,
     decorator: &CallSite,
     controller: Option<&CallSite>,
 ) -> Option<(Vec<String>, String)> {
+    let source = symbols.files[file].source;
     let (router, verb) = decorator.callee.rsplit_once('.').unwrap_or(("", &decorator.callee));
     let prefix = match controller {
         Some(controller) => controller.first_string().unwrap_or_default().to_owned(),
-        None => router_prefix(source, router),
+        None => router_prefix(symbols, file, router),
     };
     let path = decorator.first_string().unwrap_or_default();
     let verb = verb.to_ascii_lowercase();
@@ -191,7 +225,8 @@ fn declared_methods(decorator: &CallSite) -> Vec<String> {
 }
 
 /// `router = APIRouter(prefix="/api")`.
-fn router_prefix(source: &ParsedSource, object: &str) -> String {
+fn router_prefix(symbols: &SymbolIndex<'_, '_>, file: usize, object: &str) -> String {
+    let source = symbols.files[file].source;
     let Some(binding) = source.bindings.iter().find(|binding| binding.name == object) else {
         return String::new();
     };
@@ -201,9 +236,45 @@ fn router_prefix(source: &ParsedSource, object: &str) -> String {
     match prefix {
         Some(CallArgument::Text(text)) => text.clone(),
         None => String::new(),
+        Some(CallArgument::Name(name)) => {
+            symbols.text_constant(file, name).unwrap_or(COMPUTED_PATH).to_owned()
+        }
         // Computed at run time.
         Some(_) => COMPUTED_PATH.to_owned(),
     }
+}
+
+/// The file and the name under which a router was made, if that is not the file of the handler: it is imported, or handed to
+/// the function that adds routes to it.
+fn router_origin(symbols: &SymbolIndex<'_, '_>, handler: NodeId, router: &str) -> Option<(usize, String)> {
+    let source = symbols.files[handler.file].source;
+    let mut outer = symbols.function(handler).and_then(|function| function.outer);
+    while let Some(at) = outer {
+        let function = &source.functions[at];
+        if let Some(place) = function.parameters.iter().position(|parameter| parameter.name == router) {
+            return symbols.files.iter().enumerate().find_map(|(file, of)| {
+                let calls = of.source.calls.iter();
+                let mut named =
+                    calls.filter(|call| call.callee.rsplit('.').next() == Some(function.name.as_str()));
+                named.find_map(|call| {
+                    match call.arguments.get(place).or_else(|| call.keyword_argument(router))? {
+                        CallArgument::Name(given) => {
+                            let called = symbols.resolve_function(file, call.within, &call.callee)?;
+                            let is_it = called == NodeId { file: handler.file, function: Some(at) };
+                            is_it.then(|| (file, given.clone()))
+                        }
+                        _ => None,
+                    }
+                })
+            });
+        }
+        outer = function.outer;
+    }
+    if source.bindings.iter().any(|binding| binding.name == router) {
+        return None;
+    }
+    let (other, there) = symbols.defining_file(handler.file, router);
+    (other != handler.file).then(|| (other, there.to_owned()))
 }
 
 /// Joins a prefix and a path. A trailing slash of the path is significant; in Python also that of the path `/`.
@@ -226,9 +297,14 @@ fn join_python_path(prefix: &str, path: &str) -> String {
 }
 
 /// `app.post("/chat", handler)`, Django's `path("chat/", views.chat)`, Starlette's `Route("/chat", chat)`.
-fn find_registered_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<DetectedRoute> {
+fn find_registered_routes(
+    symbols: &SymbolIndex<'_, '_>,
+    file: usize,
+    mounts: &[mounts::Mount],
+) -> Vec<DetectedRoute> {
     let source = symbols.files[file].source;
     let mut found = Vec::new();
+    let is_orphan = mounts::is_orphan_urlconf(symbols, mounts, file);
     for (at, call) in source.calls.iter().enumerate() {
         let (object, verb) = call.callee.rsplit_once('.').unwrap_or(("", &call.callee));
         let lower = verb.to_ascii_lowercase();
@@ -245,6 +321,9 @@ fn find_registered_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<Det
         }
         let Some(path) = path else { continue };
         let is_django = matches!(call.callee.as_str(), "path" | "re_path" | "url");
+        if is_django && is_orphan {
+            continue;
+        }
         let is_listed = path.starts_with('/')
             && (verb == "Route"
                 || matches!(verb, "add_route" | "add_api_route" | "add_url_rule") && !object.is_empty());
@@ -282,29 +361,59 @@ fn find_registered_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<Det
             _ if is_listed => declared_methods(call),
             _ if is_django => vec![symbols.function(handler).map_or(ANY_METHOD.to_owned(), accepted_method)],
             "all" => vec![ANY_METHOD.to_owned()],
+            _ if is_websocket(call) => vec!["WEBSOCKET".to_owned()],
             verb => vec![verb.to_ascii_uppercase()],
         };
         let router = match chained {
             Some(router) => Some(router.to_owned()),
             None => (is_verb || is_listed && !object.is_empty()).then(|| object.to_owned()),
         };
-        found.extend(verbs.into_iter().map(|method| DetectedRoute {
-            method,
-            path: join_route_path("", path),
-            line: call.line,
-            handler,
-            router: router.clone(),
-            guards: middleware_names(call, chained.is_some()),
-            schema: schema_of_middleware(source, at, call),
+        found.extend(verbs.into_iter().map(|method| {
+            DetectedRoute {
+                method,
+                path: join_route_path("", path),
+                line: call.line,
+                handler,
+                router: router.clone(),
+                guards: middleware_of_router(source, router.as_deref(), call.line)
+                    .chain(middleware_names(call, chained.is_some()))
+                    .collect(),
+                schema: schema_of_middleware(source, at, call),
+                checks: Vec::new(),
+            }
         }));
     }
     found
+}
+
+/// Fastify's `app.get("/chat", { websocket: true }, handler)`.
+fn is_websocket(call: &CallSite) -> bool {
+    let tells = |argument: &CallArgument| match argument {
+        CallArgument::Map(options) => options.iter().any(|(name, _)| name == "websocket"),
+        _ => false,
+    };
+    call.arguments.iter().any(tells)
 }
 
 /// The path of `router.route("/chat")`, the call before this one in its chain.
 fn path_of_chain<'s>(source: &'s ParsedSource, at: usize, router: &str) -> Option<&'s str> {
     let wanted = format!("{router}.route");
     source.calls[..at].iter().rev().find(|call| call.callee == wanted)?.first_string()
+}
+
+/// Whether a name is bound to a part of an Express program, which another file has to mount.
+fn is_router_to_mount(source: &ParsedSource, router: Option<&str>) -> bool {
+    let is_router = |callee: &str| matches!(callee, "Router" | "express.Router");
+    let is_mounted_here = |router: &str| {
+        let given = |argument: &CallArgument| matches!(argument, CallArgument::Name(name) if name == router);
+        source.calls.iter().any(|call| call.callee.ends_with(".use") && call.arguments.iter().any(given))
+    };
+    router.is_some_and(|router| {
+        source.bindings.iter().any(|binding| binding.name == router && is_router(&binding.callee))
+            && !is_mounted_here(router)
+            // `module.exports = (app) => { … app.use(router) }`, a page of a serverless host.
+            && (!source.exports.is_empty() || source.default_export.is_some())
+    })
 }
 
 /// Whether a name is bound to a router of a JavaScript framework, or makes one.
@@ -346,6 +455,7 @@ fn class_routes<'s>(
             router: None,
             guards: guards.clone(),
             schema: None,
+            checks: Vec::new(),
         })
     })
 }
@@ -375,6 +485,25 @@ fn schema_of_middleware(source: &ParsedSource, at: usize, route: &CallSite) -> O
         CallArgument::Name(schema) => Some(schema.clone()),
         _ => None,
     })
+}
+
+/// What a router runs before the routes that follow: `router.use(requireUser)`.
+fn middleware_of_router<'s>(
+    source: &'s ParsedSource,
+    router: Option<&str>,
+    before: u32,
+) -> impl Iterator<Item = String> + 's {
+    let wanted = router.map(|router| format!("{router}.use"));
+    let own =
+        source.calls.iter().filter(move |call| Some(&call.callee) == wanted.as_ref() && call.line < before);
+    own.filter(|call| call.first_string().is_none_or(|path| path.trim_matches(['/', '*']).is_empty()))
+        .flat_map(|call| &call.arguments)
+        .filter_map(|argument| match argument {
+            CallArgument::Name(name) | CallArgument::Call(name) => Some(name),
+            _ => None,
+        })
+        .filter(|name| !name.to_lowercase().ends_with("router") && !name.to_lowercase().ends_with("routes"))
+        .cloned()
 }
 
 /// The arguments between the path and the handler: `app.post("/chat", auth, chat)`.
@@ -481,6 +610,7 @@ fn find_remix_routes(source: &ParsedSource, file: usize, path: &str) -> Vec<Dete
             router: None,
             guards: Vec::new(),
             schema: None,
+            checks: Vec::new(),
         })
     };
     source.functions.iter().enumerate().filter_map(fact).collect()
@@ -494,16 +624,27 @@ fn exported_routes(source: &ParsedSource, file: usize, path: &str, names: &[&str
             && function.owner.is_none()
             && (stands_for_it || names.contains(&function.name.as_str()))
     };
-    let fact = |at: usize| DetectedRoute {
-        method: if is_default { ANY_METHOD.to_owned() } else { source.functions[at].name.clone() },
+    let fact = |method: &str, at: usize| DetectedRoute {
+        method: method.to_owned(),
         path: path.to_owned(),
         line: source.functions[at].line,
         handler: NodeId { file, function: Some(at) },
         router: None,
         guards: Vec::new(),
         schema: None,
+        checks: Vec::new(),
     };
-    (0..source.functions.len()).filter(|at| wanted(&source.functions[*at])).map(fact).collect()
+    let own = (0..source.functions.len()).filter(|at| wanted(&source.functions[*at]));
+    let own = own.map(|at| fact(if is_default { ANY_METHOD } else { &source.functions[at].name }, at));
+    // `export const POST = handler`.
+    let renamed = source.references.iter().filter_map(|reference| {
+        let method = names.iter().find(|name| reference.holder.as_deref() == Some(**name))?;
+        let at = source.functions.iter().position(|function| {
+            function.outer.is_none() && function.owner.is_none() && function.name == reference.name
+        })?;
+        Some(fact(method, at))
+    });
+    own.chain(renamed).collect()
 }
 
 /// What a handler reads from the request and answers with, as far as types or code show it.
@@ -514,6 +655,7 @@ pub(crate) struct HandlerFields {
     /// The request fields that a class or a parameter declares.
     pub(crate) declared: Vec<FunctionParameter>,
     pub(crate) is_validated: bool,
+    pub(crate) is_bare_body: bool,
     pub(crate) form: Vec<String>,
     pub(crate) query: Vec<String>,
     pub(crate) optional: Vec<String>,
@@ -550,13 +692,16 @@ pub(crate) fn handler_fields(
     };
     // FastAPI fills plain parameters from the query, and others from the part that their default names.
     let in_path = |name: &str| path.contains(&format!("{{{name}}}")) || path.contains(&format!("{{{name}:"));
-    for parameter in own().filter(|parameter| is_python && !in_path(&parameter.name)) {
+    let is_field = |parameter: &&crate::source::SourceParameter| {
+        is_python && !in_path(&parameter.name) && parameter.part != Some(RequestPart::Header)
+    };
+    for parameter in own().filter(is_field) {
         let is_plain = parameter.annotation.as_deref().is_some_and(is_scalar_type);
         let names = match parameter.part {
             Some(RequestPart::Form) => &mut fields.form,
             Some(RequestPart::Query) => &mut fields.query,
             None if is_plain && !path.contains('<') => &mut fields.query,
-            Some(RequestPart::Json) if is_plain => {
+            Some(RequestPart::Json | RequestPart::Body) if is_plain => {
                 fields.declared.push(function_parameter(parameter));
                 continue;
             }
@@ -565,6 +710,17 @@ pub(crate) fn handler_fields(
         names.push(parameter.name.clone());
         fields.declared.push(function_parameter(parameter));
     }
+    // One alone is the body itself; several are its fields.
+    let of_body = |parameter: &&crate::source::SourceParameter| {
+        let is_class = || parameter.annotation.as_deref().is_some_and(|given| of_type(given).is_some());
+        matches!(parameter.part, Some(RequestPart::Body | RequestPart::Json)) || is_class()
+    };
+    let mut bodies = own().filter(of_body);
+    fields.is_bare_body = is_python
+        && bodies.next().is_some_and(|first| {
+            first.part == Some(RequestPart::Body) && first.annotation.as_deref().is_some_and(is_scalar_type)
+        })
+        && bodies.next().is_none();
     let model = function.decorators.iter().find_map(|decorator| decorator.keyword_argument("response_model"));
     let answered = match model {
         Some(CallArgument::Name(name)) => of_type(name),

@@ -38,6 +38,8 @@ pub(crate) struct ParsedSource {
     pub references: Vec<FunctionReference>,
     /// Top-level names of object literals, whose functions are recorded by name: `const service = { chat() {} }`.
     pub object_literals: Vec<String>,
+    /// Top-level names and fields of classes that hold a text: `PREFIX = "/api"`, `Settings.PREFIX`.
+    pub text_constants: Vec<(String, String)>,
     /// Addresses of model providers in strings: programs without an SDK call them over HTTP.
     pub provider_urls: Vec<ProviderUrl>,
 }
@@ -61,7 +63,7 @@ impl ParsedSource {
     fn add_request_field(&mut self, function: Option<usize>, part: RequestPart, field: &str) {
         self.add_field(function, field, |function| &mut function.request_fields);
         match part {
-            RequestPart::Json => {}
+            RequestPart::Json | RequestPart::Body | RequestPart::Header => {}
             RequestPart::Form => self.add_field(function, field, |function| &mut function.form_fields),
             RequestPart::Query => self.add_field(function, field, |function| &mut function.query_fields),
         }
@@ -91,6 +93,16 @@ impl ParsedSource {
     /// Records that a function tolerates the absence of a request field: it gives a default.
     fn add_optional_field(&mut self, function: Option<usize>, field: &str) {
         self.add_field(function, field, |function| &mut function.optional_fields);
+    }
+
+    /// Records a name that holds a short text.
+    fn add_text_constant(&mut self, class: Option<&str>, name: &str, text: &str) {
+        const MAX_CONSTANTS: usize = 500;
+        const MAX_BYTES: usize = 200;
+        if self.text_constants.len() < MAX_CONSTANTS && text.len() <= MAX_BYTES {
+            let name = class.map_or_else(|| name.to_owned(), |class| format!("{class}.{name}"));
+            self.text_constants.push((name, text.to_owned()));
+        }
     }
 
     /// Records a name that may be that of a function which is called elsewhere.
@@ -141,15 +153,32 @@ pub(crate) struct ProviderUrl {
 
 /// The library of a model provider whose address a string contains.
 fn provider_library(text: &str) -> Option<&'static str> {
-    PROVIDER_HOSTS.iter().find(|(host, _)| text.contains(host)).map(|(_, library)| *library)
+    // Vectors, pictures and sounds are no answers.
+    if ["/embeddings", "/images/", "/audio/", "/moderations", ":embedContent"]
+        .iter()
+        .any(|end| text.contains(end))
+    {
+        return None;
+    }
+    let found = PROVIDER_HOSTS.iter().find(|(host, _)| text.contains(host)).map(|(_, library)| *library);
+    // `f"{self.ollama_url}/api/chat"`
+    let is_ollama = || {
+        ["/api/chat", "/api/generate"].iter().any(|end| text.contains(end))
+            && text.to_ascii_lowercase().contains("ollama")
+    };
+    found.or_else(|| is_ollama().then_some("ollama"))
 }
 
 /// The part of a request that a field is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestPart {
     Json,
+    /// `= Body()`: all of the body, if it is the only one.
+    Body,
     Form,
     Query,
+    /// `= Header(alias="X-Api-Key")`: no field, but sent with the request.
+    Header,
 }
 
 /// The name of an import that stands for all names of a module.

@@ -28,6 +28,8 @@ pub(crate) struct IndexedFile<'l> {
     imports: HashMap<&'l str, (usize, &'l str)>,
     /// Files of which all names are imported or exported on: `from x import *`, `export * from`.
     whole_imports: Vec<usize>,
+    /// Files that are imported without a name: `app.use("/chat", require("./chat"))`.
+    nameless_imports: Vec<usize>,
 }
 
 pub(crate) struct SymbolIndex<'l, 'a> {
@@ -55,19 +57,20 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         }
         let mut names = Self { sources, files, classes_by_method, by_path };
         for at in 0..names.files.len() {
-            (names.files[at].imports, names.files[at].whole_imports) = names.resolve_imports(at);
+            names.resolve_imports(at);
         }
         names
     }
 
-    fn resolve_imports(&self, at: usize) -> (HashMap<&'l str, (usize, &'l str)>, Vec<usize>) {
-        let IndexedFile { path, source, .. } = &self.files[at];
-        let (mut imports, mut whole) = (HashMap::new(), Vec::new());
-        for import in source.imports.iter().filter(|import| !import.local.is_empty()) {
+    fn resolve_imports(&mut self, at: usize) {
+        let IndexedFile { path, source, .. } = self.files[at];
+        let (mut imports, mut whole, mut nameless) = (HashMap::new(), Vec::new(), Vec::new());
+        for import in &source.imports {
             let file = import_resolution::resolve_import(self.sources, path, import)
                 .and_then(|path| self.file_index(&path));
             match file {
                 Some(file) if import.local == ALL_NAMES => whole.push(file),
+                Some(file) if import.local.is_empty() => nameless.push(file),
                 Some(file) => {
                     let there = import.name.as_deref().unwrap_or_default();
                     imports.insert(import.local.as_str(), (file, there));
@@ -75,7 +78,8 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
                 None => {}
             }
         }
-        (imports, whole)
+        let file = &mut self.files[at];
+        (file.imports, file.whole_imports, file.nameless_imports) = (imports, whole, nameless);
     }
 
     pub(crate) fn file_index(&self, path: &str) -> Option<usize> {
@@ -88,6 +92,21 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
 
     /// The function of the tree that a dotted name refers to.
     pub(crate) fn resolve_function(&self, file: usize, within: Option<usize>, name: &str) -> Option<NodeId> {
+        self.resolve_declared_function(file, within, name).or_else(|| {
+            let (object, method) = name.rsplit_once('.')?;
+            let object = object.rsplit('.').next()?.trim_end_matches("()");
+            let is_own = matches!(object, "self" | "this" | "cls");
+            self.find_method_by_object_name(object, method.trim_end_matches("()")).filter(|_| !is_own)
+        })
+    }
+
+    /// The same by definitions, imports and types alone, without a guess from the name of an object.
+    pub(crate) fn resolve_declared_function(
+        &self,
+        file: usize,
+        within: Option<usize>,
+        name: &str,
+    ) -> Option<NodeId> {
         let parts: Vec<&str> = name.split('.').map(|part| part.trim_end_matches("()")).collect();
         match parts.as_slice() {
             [] | [""] => None,
@@ -97,10 +116,8 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
             }
             ["self" | "this", attribute, .., method] => {
                 let owner = format!("{}.{attribute}", parts[0]);
-                match self.class_of_object(file, within, &owner) {
-                    Some((file, class)) => self.find_method(file, class, method),
-                    None => self.find_method_by_object_name(parts[parts.len() - 2], method),
-                }
+                let (file, class) = self.class_of_object(file, within, &owner)?;
+                self.find_method(file, class, method)
             }
             [object, rest @ .., method] => match self.class_of_object(file, within, object) {
                 Some((file, class)) if rest.is_empty() => self.find_method(file, class, method),
@@ -112,9 +129,7 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
                             self.files[file].source.object_literals.iter().any(|known| known == object);
                         self.find_function(file, method, 0).filter(|_| is_literal && rest.is_empty())
                     };
-                    imported
-                        .or_else(own)
-                        .or_else(|| self.find_method_by_object_name(rest.last().unwrap_or(object), method))
+                    imported.or_else(own)
                 }
             },
         }
@@ -144,8 +159,36 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
 
     /// The files that a file imports.
     pub(crate) fn imported_files(&self, file: usize) -> BTreeSet<usize> {
-        let IndexedFile { imports, whole_imports, .. } = &self.files[file];
-        imports.values().map(|(file, _)| *file).chain(whole_imports.iter().copied()).collect()
+        let IndexedFile { imports, whole_imports, nameless_imports, .. } = &self.files[file];
+        let named = imports.values().map(|(file, _)| *file);
+        named.chain(whole_imports.iter().chain(nameless_imports).copied()).collect()
+    }
+
+    /// The text of a constant: `API_PREFIX`, `settings.API_PREFIX`, `config.API_PREFIX` of a module.
+    pub(crate) fn text_constant(&self, file: usize, name: &str) -> Option<&'l str> {
+        let of_file = |file: usize, name: &str| {
+            let constants = &self.files[file].source.text_constants;
+            constants.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
+        };
+        let Some((object, field)) = name.rsplit_once('.') else {
+            let elsewhere =
+                || self.imported_from(file, name).and_then(|(other, there)| of_file(other, there));
+            return of_file(file, name).or_else(elsewhere);
+        };
+        if let Some((of, class)) = self.class_of_object(file, None, object) {
+            return of_file(of, &format!("{class}.{field}"));
+        }
+        // A function with a cache makes the object: `settings = get_settings()`.
+        let (of, object) = self.imported_from(file, object).unwrap_or((file, object));
+        let maker = self.find_binding(of, None, object).and_then(|maker| self.find_function(of, maker, 2));
+        let class = maker.and_then(|maker| {
+            let written = self.function(maker)?.returns.as_deref()?;
+            self.find_class(maker.file, written)
+        });
+        match class {
+            Some((of, class)) => of_file(of, &format!("{class}.{field}")),
+            None => of_file(of, field),
+        }
     }
 
     /// Finds a function by name, in this file or in the file it is imported from.
@@ -155,6 +198,34 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         }
         let (other, name) = self.imported_from(file, name).filter(|(other, _)| *other != file && hops > 0)?;
         self.find_function(other, name, hops - 1)
+    }
+
+    /// Where a name is defined, with its name there: that of a package is often only handed on by its `__init__.py`.
+    pub(crate) fn defining_file<'n>(&self, file: usize, name: &'n str) -> (usize, &'n str)
+    where
+        'l: 'n,
+    {
+        let (mut file, mut name) = (file, name);
+        for _ in 0..4 {
+            let is_defined = self.files[file].defined_name(name).is_some();
+            match self.imported_from(file, name).filter(|(other, _)| !is_defined && *other != file) {
+                Some(next) => (file, name) = next,
+                None => break,
+            }
+        }
+        (file, name)
+    }
+
+    /// The methods of this name, of whatever class.
+    pub(crate) fn methods_named(&self, method: &str) -> Vec<NodeId> {
+        let classes = self.classes_by_method.get(method).into_iter().flatten();
+        classes.filter_map(|(file, class)| self.find_method(*file, class, method)).collect()
+    }
+
+    /// Whether a name is that of something from outside the tree: an imported package.
+    pub(crate) fn is_external(&self, file: usize, local: &str) -> bool {
+        let IndexedFile { source, imports, .. } = &self.files[file];
+        !imports.contains_key(local) && source.imports.iter().any(|import| import.local == local)
     }
 
     /// The source file of an imported name, and its name there.
@@ -217,12 +288,16 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
     pub(crate) fn implementations(&self, node: NodeId) -> Vec<NodeId> {
         let Some(function) = self.function(node) else { return Vec::new() };
         let Some(owner) = function.owner.as_deref() else { return Vec::new() };
+        let is_protocol = self.files[node.file].classes.get(owner).is_some_and(|at| {
+            let bases = &self.files[node.file].source.classes[*at].bases;
+            bases.iter().any(|base| matches!(base.rsplit('.').next(), Some("Protocol" | "ABC")))
+        });
         let extends = |file: usize, class: &str| {
             let known = &self.files[file];
             let found = known.classes.get(class).map(|at| &known.source.classes[*at]);
             found.is_some_and(|found| found.bases.iter().any(|base| base.rsplit('.').next() == Some(owner)))
                 // A protocol is met without being named.
-                || class != owner && class.ends_with(owner)
+                || is_protocol && class != owner && class.ends_with(owner)
         };
         let all = self.classes_by_method.get(function.name.as_str()).into_iter().flatten();
         all.filter(|(file, class)| extends(*file, class))
@@ -259,9 +334,10 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
     /// What supplies a parameter of this type: `CurrentUser = Annotated[User, Depends(get_current_user)]`, with its file.
     pub(crate) fn dependency_of_type(&self, file: usize, annotation: &str) -> Option<(usize, String)> {
         let name = annotation.rsplit('.').next()?.trim();
-        let (file, name) = match self.files[file].source.dependency_types.is_empty() {
-            false => (file, name),
-            true => self.imported_from(file, name)?,
+        let (file, name) = if self.files[file].source.dependency_types.is_empty() {
+            self.imported_from(file, name)?
+        } else {
+            (file, name)
         };
         let types = &self.files[file].source.dependency_types;
         types.iter().find(|(known, _)| known == name).map(|(_, dependency)| (file, dependency.clone()))
@@ -272,21 +348,33 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         // `schemas.ChatRequest`: a module of the tree.
         if let Some((module, class)) = name.rsplit_once('.')
             && let Some((other, _)) = self.imported_from(file, module)
+            && let (other, class) = self.defining_file(other, class)
             && let Some((class, _)) = self.files[other].classes.get_key_value(class)
         {
             return Some((other, class));
         }
         let name = name.rsplit('.').next()?;
-        if let Some((name, _)) = self.files[file].classes.get_key_value(name) {
-            return Some((file, name));
-        }
-        let (other, name) = self.imported_from(file, name)?;
-        self.files[other].classes.get_key_value(name).map(|(name, _)| (other, *name))
+        let (file, name) = self.defining_file(file, name);
+        self.files[file].classes.get_key_value(name).map(|(name, _)| (file, *name))
     }
 
     pub(crate) fn resolve_class(&self, file: usize, name: &str) -> Option<&'l SourceClass> {
         let (file, name) = self.find_class(file, name)?;
         self.files[file].source.classes.get(*self.files[file].classes.get(name)?)
+    }
+
+    /// Whether a class can be made without arguments, also by the constructor of a class of the tree that it extends.
+    pub(crate) fn is_default_constructible(&self, file: usize, class: &str, levels: usize) -> bool {
+        let Some((file, name)) = self.find_class(file, class) else {
+            return matches!(class.rsplit('.').next(), Some("object" | "ABC" | "Generic" | "Protocol"));
+        };
+        if let Some(function) = self.find_method(file, name, "__init__").and_then(|init| self.function(init))
+        {
+            return function.parameters.iter().all(|parameter| parameter.optional);
+        }
+        let Some(found) = self.resolve_class(file, name).filter(|_| levels > 0) else { return false };
+        found.fields.iter().all(|field| field.optional)
+            && found.bases.iter().all(|base| self.is_default_constructible(file, base, levels - 1))
     }
 
     /// The call that a name was assigned from: in this function, an enclosing one, or the file.
@@ -304,9 +392,15 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
             if let Some(binding) = by_place(place) {
                 return Some(&binding.callee);
             }
-            place = source.functions.get(at)?.outer;
+            let function = source.functions.get(at)?;
+            if function.parameters.iter().any(|parameter| parameter.name == name) {
+                return None;
+            }
+            place = function.outer;
         }
-        by_place(None).map(|binding| binding.callee.as_str())
+        // `global service; service = Service()` in a function that starts the program.
+        let set_elsewhere = || of_name.first().map(|at| &source.bindings[*at]).filter(|_| within.is_some());
+        by_place(None).or_else(set_elsewhere).map(|binding| binding.callee.as_str())
     }
 
     /// The annotated type of a parameter or a field.
@@ -357,6 +451,7 @@ impl<'l> IndexedFile<'l> {
             bindings,
             imports: HashMap::new(),
             whole_imports: Vec::new(),
+            nameless_imports: Vec::new(),
         }
     }
 

@@ -83,6 +83,27 @@ pub(crate) fn find_application(
     named.or(object).or(factory).map(|application| (client, Some(application)))
 }
 
+/// The application that a route's own file makes: a repository may have several programs.
+pub(crate) fn own_application(input: &RecipeInput<'_>, route: &codebase::Route) -> Option<Application> {
+    let summary = input.file_summary(&route.file)?;
+    let is_application =
+        |callee: &str| matches!(callee.rsplit('.').next(), Some("FastAPI" | "Starlette" | "Flask" | "Quart"));
+    let (name, _) =
+        summary.assigned_calls.iter().find(|(name, callee)| !name.contains('.') && is_application(callee))?;
+    Some(Application { module: resolve_module(input, &route.file)?, name: name.clone(), is_factory: false })
+}
+
+/// Whether a route's file makes an application of its own, but has a name that cannot be imported.
+pub(crate) fn is_unimportable_program(input: &RecipeInput<'_>, route: &codebase::Route) -> bool {
+    let makes = input.file_summary(&route.file).is_some_and(|summary| {
+        summary
+            .assigned_calls
+            .iter()
+            .any(|(_, callee)| matches!(callee.rsplit('.').next(), Some("FastAPI" | "Flask")))
+    });
+    makes && resolve_module(input, &route.file).is_none()
+}
+
 /// Where a program usually begins.
 pub(crate) fn usual_files(input: &RecipeInput<'_>) -> Vec<String> {
     const NAMES: &[&str] =

@@ -11,11 +11,13 @@ pub struct Blocker {
     pub location: Option<(String, u32)>,
     /// The argument that lifts it, as tools name it: `agent`, `request_field`.
     pub argument: Option<&'static str>,
+    /// A value of the argument that exists here, redacted for messages.
+    pub example: Option<String>,
 }
 
 impl Blocker {
     pub fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), location: None, argument: None }
+        Self { what: what.into(), location: None, argument: None, example: None }
     }
 
     pub(crate) fn at(mut self, path: impl Into<String>, line: u32) -> Self {
@@ -25,6 +27,11 @@ impl Blocker {
 
     pub(crate) fn lifted_by(mut self, argument: &'static str) -> Self {
         self.argument = Some(argument);
+        self
+    }
+
+    pub(crate) fn such_as(mut self, example: Option<String>) -> Self {
+        self.example = example;
         self
     }
 }
@@ -44,9 +51,13 @@ impl fmt::Display for Blocker {
             None => {}
         }
         match self.argument {
+            Some("agent") if let Some(example) = &self.example => {
+                write!(f, "; name the function or route to run as `agent`, such as \"{example}\"")
+            }
             Some("agent") => {
                 f.write_str("; name the function or route to run as `agent` (\"path/to/file.py:function\", \"POST /chat\")")
             }
+            Some("package") => f.write_str("; pass one of them as `package`"),
             Some("request_field") => f.write_str("; pass the field that carries the text as `request_field`"),
             Some(argument) => write!(f, "; pass another `{argument}`"),
             None => Ok(()),

@@ -1,7 +1,7 @@
 //! Adds FluxLoop decorators to the functions of a Python program, except where a decorator would break them.
 
 use codebase::plan::{Edit, decorate_function};
-use codebase::{Agent, AgentFunction, AgentFunctionRole};
+use codebase::{Agent, AgentFunction, AgentFunctionRole, Route};
 use serde_json::json;
 
 use crate::integrate::{Contribution, RecipeInput};
@@ -12,6 +12,15 @@ use crate::target::is_text_type;
 const MAX_DECORATED_PARTS: usize = 6;
 const SDK_IMPORT: &str = "import fluxloop";
 
+/// Whether the handler of a route is written inside a function: `def add_chat(router): @router.post("/chat") …`.
+fn encloses_handler(input: &RecipeInput<'_>, agent: &Agent, route: &Route) -> bool {
+    let end = input.file_summary(&agent.path).and_then(|seen| {
+        let function = seen.functions.iter().find(|function| function.name == agent.name)?;
+        Some(function.end_line)
+    });
+    agent.path == route.file && agent.line < route.line && end.is_some_and(|end| route.line <= end)
+}
+
 /// Decorates the agent and the functions it uses. Returns whether the agent itself was decorated.
 pub(crate) fn add_decorations(
     input: &RecipeInput<'_>,
@@ -20,7 +29,13 @@ pub(crate) fn add_decorations(
     contribution: &mut Contribution,
 ) -> bool {
     let (path, name) = match (way, agent) {
+        // Nothing of it takes the text as an argument.
+        (EntryMethod::Crew(_), _) => return false,
         (EntryMethod::Function { function, .. }, _) => (&function.path, &function.name),
+        // What only adds the route to a router runs before any request.
+        (EntryMethod::Route { route, .. }, Some(agent)) if encloses_handler(input, agent, route) => {
+            return false;
+        }
         (EntryMethod::Route { .. }, Some(agent)) => (&agent.path, &agent.name),
         (EntryMethod::Object { .. } | EntryMethod::Route { .. }, _) => {
             let beside =

@@ -24,7 +24,7 @@ pub(crate) fn requirement_edit(input: &RecipeInput<'_>) -> Option<Edit> {
         strategy: Strategy::ModifyConfig,
         anchors,
         payload,
-        rationale: "The program now imports the SDK.".to_owned(),
+        rationale: "FluxLoop's target file imports the SDK, and so does what is decorated.".to_owned(),
         changes: Vec::new(),
     };
     if let Some(text) = read("requirements.txt") {

@@ -9,12 +9,17 @@ use crate::recipe::Recipe;
 /// The port of a package's development server, if it appears in the code.
 pub(crate) fn find_port(tree: &Tree, files: &[String]) -> Option<u16> {
     let pattern = Regex::new(
-        r"(?:listen\(\s*|\bport\s*[:=]\s*|[a-z]Port\s*[:=]\s*|\bPORT\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ]|\s-p\s)[^\d\n{]{0,40}?(\d{4,5})\b",
+        r"(?:listen\(\s*|\bport\s*[:=]\s*|[a-z]Port\s*[:=]\s*|\bPORT\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ]|\s-p\s)[^\d\n{]{0,40}?(\d{4,5})\b|PORT\s*:\s*z\.[^\n]{0,80}?default\(\s*[\x22']?(\d{4,5})\b",
     )
     .ok()?;
     files.iter().take(20).find_map(|path| {
-        let text = String::from_utf8(tree.read(path, 256 * 1024).ok()?).ok()?;
-        pattern.captures(&text)?.get(1)?.as_str().parse().ok()
+        let mut text = String::from_utf8(tree.read(path, 256 * 1024).ok()?).ok()?;
+        if let Some(package) = path.strip_suffix("package.json") {
+            // Only the script that starts the server: others start other things.
+            text = start_script(tree, package.trim_end_matches('/'))?.1;
+        }
+        let found = pattern.captures(&text)?;
+        found.get(1).or_else(|| found.get(2))?.as_str().parse().ok()
     })
 }
 

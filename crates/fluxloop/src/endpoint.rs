@@ -38,6 +38,11 @@ pub(crate) struct AgentEndpoint {
     warnings: Vec<String>,
     /// Redacted display name for messages.
     label: String,
+    /// The body is the text itself, and not an object with it.
+    is_bare: bool,
+    /// The page that a browser loads first, which fills the session.
+    opening_page: Option<String>,
+    opening: Option<Opening>,
 }
 
 /// The request field that carries the input, by its form.
@@ -87,6 +92,10 @@ enum FieldValue {
     Constant(Value),
     /// An environment variable that the user sets.
     Variable(String),
+    /// An environment variable that the user sets, in JSON: a number, a list, an object.
+    Parsed(String),
+    /// An environment variable that the user may set: without it, the field is left out.
+    Optional(String),
     /// An id: of the environment, else an invented one.
     Id(String, IdForm),
 }
@@ -98,6 +107,17 @@ enum IdForm {
     Name,
     /// A new UUID on each call, so that each input is a conversation of its own.
     Uuid,
+    /// That of a conversation which another route has begun.
+    Opened,
+}
+
+/// The request that begins a conversation, and where its id is in the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Opening {
+    path: String,
+    id_field: String,
+    /// The environment variable that names a conversation to go on with.
+    variable: String,
 }
 
 impl IdForm {
@@ -149,20 +169,13 @@ impl AgentEndpoint {
             |name: &str| redactor.name(NameKind::Identifier, name, &route.file, route.line).into_owned();
         let names = |all: &[String]| all.iter().map(|name| name_of(name)).collect::<Vec<_>>().join(", ");
         let is_named = choice == RouteChoice::Named;
-        let method = match route.method.as_str() {
-            "POST" | "ANY" => "POST",
-            "GET" => "GET",
-            "PUT" => "PUT",
-            "PATCH" => "PATCH",
-            "WEBSOCKET" => return Err(blocked(format!("{shown} talks over a websocket"))),
-            other => return Err(blocked(format!("{shown} takes {} requests", name_of(other)))),
+        let method = match (request_method(&route.method), route.method.as_str()) {
+            (Some(method), _) => method,
+            (None, "WEBSOCKET") => return Err(blocked(format!("{shown} talks over a websocket"))),
+            (None, other) => return Err(blocked(format!("{shown} takes {} requests", name_of(other)))),
         };
         let mut warnings = Vec::new();
-        let lower = route.path.to_lowercase();
-        if ["webhook", "callback", "interactivity", "/hook", "/events"]
-            .iter()
-            .any(|word| lower.contains(word))
-        {
+        if is_hook(&route.path) {
             let what = format!("{shown} is called by another service, not by a user");
             if !is_named {
                 return Err(blocked(what));
@@ -171,13 +184,17 @@ impl AgentEndpoint {
         }
         let path =
             path_parts(&route.path, &mut warnings).map_err(|why| blocked(format!("{why} ({shown})")))?;
-        if let Some(what) = find_obstacle(route, source).filter(|_| !is_named) {
-            return Err(blocked(format!("{shown} {what}")));
+        if let Some(what) = find_obstacle(route, source) {
+            let what = format!("{shown} {what}");
+            if !is_named {
+                return Err(blocked(what));
+            }
+            warnings.push(what);
         }
         let is_remote =
             ["runs.stream(", "runs.create(", ".threads."].iter().any(|call| source.contains(call));
         let chosen = match field {
-            Some(name) if MESSAGE_LIST_FIELDS.contains(&name) => {
+            Some(name) if MESSAGE_LIST_FIELDS.contains(&name) || is_message_list(route, name) => {
                 Some(RequestField::Messages(name.to_owned()))
             }
             Some(name) => Some(RequestField::Text(name.to_owned())),
@@ -196,15 +213,7 @@ impl AgentEndpoint {
                 RequestField::Text(guess)
             }
             None => {
-                let seen = if route.request.is_empty() {
-                    "is a route whose handler reads no request field that was found".to_owned()
-                } else {
-                    format!(
-                        "reads {}, and it is not clear which of them carries the text",
-                        names(&route.request)
-                    )
-                };
-                let what = format!("{shown} {seen}");
+                let what = format!("{shown} {}", unclear_fields(&names(&route.request)));
                 return Err(vec![Blocker::new(what).at(file, route.line).lifted_by("request_field")]);
             }
         };
@@ -218,11 +227,19 @@ impl AgentEndpoint {
             warnings.push(what);
         }
         let extra_fields = fill_extra_fields(route, field.name(), source);
-        for (name, value) in &extra_fields {
-            if let FieldValue::Id(variable, form) = value {
-                warnings.push(invented_id_warning(&name_of(name), variable, *form));
+        warnings.extend(extra_fields.iter().filter_map(|(name, value)| {
+            let name = name_of(name);
+            match value {
+                FieldValue::Id(variable, form) => Some(invented_id_warning(&name, variable, *form)),
+                FieldValue::Optional(variable) => Some(format!(
+                    "{shown} reads `{name}`: before a run, set {variable} to a value that the program accepts"
+                )),
+                FieldValue::Constant(_) | FieldValue::Variable(_) => None,
+                FieldValue::Parsed(variable) => {
+                    Some(format!("{shown} reads `{name}`, which is no text: write {variable} as JSON"))
+                }
             }
-        }
+        }));
         let needs_thread = |(name, _): &(String, FieldValue)| name.to_lowercase().contains("thread");
         if is_remote && !is_named && extra_fields.iter().any(needs_thread) {
             return Err(blocked(format!("{shown} needs an existing thread of another service")));
@@ -234,10 +251,13 @@ impl AgentEndpoint {
             field,
             encoding,
             extra_fields,
-            reply_field: find_reply_field(&route.response),
+            reply_field: find_reply_field(&route.response, &route.request),
             headers: Vec::new(),
             warnings,
             label: shown,
+            is_bare: route.is_bare_body,
+            opening_page: None,
+            opening: None,
         };
         endpoint.read_messages(source);
         endpoint.add_required_headers(source);
@@ -279,14 +299,17 @@ impl AgentEndpoint {
                 || by_session.iter().any(|word| lower.contains(word)))
             || guard == OWN_CHECK
                 && !reads_header
-                && (source.contains("session") || source.contains("cookies"));
+                && (source.contains("session") || source.contains("cookies"))
+            || !reads_header
+                && ["cookies.", "cookies[", "cookies?."].iter().any(|read| source.contains(read));
         let name = if is_cookie { "Cookie".to_owned() } else { credential_header(source) };
         let header = EnvironmentHeader::new(&name);
         if self.headers.contains(&header) {
             return;
         }
+        let form = if name == "Authorization" { ", such as `Bearer TOKEN`" } else { "" };
         self.warnings.push(format!(
-            "{} is protected by {guard}: before a run, set {} to the value of the header `{name}`",
+            "{} is protected by {guard}: before a run, set {} to the value of the header `{name}`{form}",
             self.label, header.variable
         ));
         self.headers.push(header);
@@ -308,7 +331,9 @@ impl AgentEndpoint {
             PathPart::Text(_) | PathPart::Id(..) => None,
         });
         let fields = self.extra_fields.iter().filter_map(|(_, value)| match value {
-            FieldValue::Variable(name) => Some(name.clone()),
+            FieldValue::Variable(name) | FieldValue::Parsed(name) | FieldValue::Optional(name) => {
+                Some(name.clone())
+            }
             FieldValue::Constant(_) | FieldValue::Id(..) => None,
         });
         path.chain(fields).collect()
@@ -350,6 +375,58 @@ impl AgentEndpoint {
         has_id || self.needs_credentials() || !self.variables().is_empty()
     }
 
+    /// Has the page fetched first that fills the session.
+    pub(crate) fn open_with(&mut self, page: String) {
+        self.opening_page = Some(page);
+    }
+
+    /// Has a conversation begun by another route for each input, in place of an invented id.
+    pub(crate) fn begin_by(&mut self, route: &Route, id_field: &str, shown: &str) {
+        let stem = conversation_stem(id_field);
+        let is_it = |variable: &str| {
+            let name = variable.trim_start_matches("AGENT_").to_lowercase();
+            conversation_stem(&name).is_some() && (stem.is_none() || conversation_stem(&name) == stem)
+        };
+        let in_path = self.path.iter_mut().filter_map(|part| match part {
+            PathPart::Id(variable, form) => Some((variable, form)),
+            PathPart::Text(_) | PathPart::Variable(_) => None,
+        });
+        let in_body = self.extra_fields.iter_mut().filter_map(|(_, value)| match value {
+            FieldValue::Id(variable, form) => Some((variable, form)),
+            _ => None,
+        });
+        let Some((variable, form)) = in_path.chain(in_body).find(|(variable, _)| is_it(variable)) else {
+            return;
+        };
+        *form = IdForm::Opened;
+        let variable = variable.clone();
+        self.warnings.retain(|warning| !warning.ends_with(&format!("set {variable}")));
+        self.warnings.push(format!(
+            "each input begins a conversation by {shown}, as its code asks for one that exists; to go on with one, set {variable}"
+        ));
+        self.opening = Some(Opening { path: route.path.clone(), id_field: id_field.to_owned(), variable });
+    }
+
+    /// The id of a conversation that the request names without having it from anywhere.
+    pub(crate) fn invents_conversation(&self) -> bool {
+        let in_path = self.path.iter().filter_map(|part| match part {
+            PathPart::Id(variable, _) => Some(variable),
+            PathPart::Text(_) | PathPart::Variable(_) => None,
+        });
+        let in_body = self.extra_fields.iter().filter_map(|(_, value)| match value {
+            FieldValue::Id(variable, _) => Some(variable),
+            _ => None,
+        });
+        in_path.chain(in_body).any(|variable| conversation_stem(&variable.to_lowercase()).is_some())
+    }
+
+    /// Sends a form instead of JSON: the program reads nothing else.
+    pub(crate) fn use_form(&mut self) {
+        if self.encoding == Encoding::Json {
+            self.encoding = Encoding::Form;
+        }
+    }
+
     pub(crate) fn add_warning(&mut self, warning: String) {
         self.warnings.push(warning);
     }
@@ -365,6 +442,47 @@ impl RequestField {
             Self::Text(name) | Self::Messages(name) | Self::Parts(name) | Self::Part(name) => name,
         }
     }
+}
+
+/// The method of a request that carries a text, for a route of this method.
+fn request_method(method: &str) -> Option<&'static str> {
+    match method {
+        "POST" | "ANY" => Some("POST"),
+        "GET" => Some("GET"),
+        "PUT" => Some("PUT"),
+        "PATCH" => Some("PATCH"),
+        _ => None,
+    }
+}
+
+/// The word for a conversation in the name of an id or in a path: `chat_session_id`, `/conversations`.
+pub(crate) fn conversation_stem(name: &str) -> Option<&'static str> {
+    const STEMS: &[&str] = &["conversation", "session", "thread", "chat"];
+    let name = name.to_lowercase();
+    STEMS.iter().find(|stem| name.contains(**stem)).copied()
+}
+
+/// Whether a field is declared as a list of messages: `query: list[Message]`.
+fn is_message_list(route: &Route, name: &str) -> bool {
+    let declared = route.declared.iter().find(|field| field.name == name);
+    declared.and_then(|field| field.annotation.as_deref()).is_some_and(|annotation| {
+        annotation.contains("Message") && (annotation.contains("ist[") || annotation.ends_with("[]"))
+    })
+}
+
+/// What is known of the fields of a request if it is not clear which of them is the text. `fields`: their names.
+fn unclear_fields(fields: &str) -> String {
+    if fields.is_empty() {
+        "is a route whose handler reads no request field that was found".to_owned()
+    } else {
+        format!("reads {fields}, and it is not clear which of them carries the text")
+    }
+}
+
+/// Whether a path is one that other services call.
+fn is_hook(path: &str) -> bool {
+    let path = path.to_lowercase();
+    ["webhook", "callback", "interactivity", "/hook", "/events"].iter().any(|word| path.contains(word))
 }
 
 /// The parts of a path. Its parameters become constants if they are ids, else environment variables.
@@ -416,6 +534,8 @@ fn path_parts(path: &str, warnings: &mut Vec<String>) -> Result<Vec<PathPart>, S
 fn invented_id_warning(name: &str, variable: &str, form: IdForm) -> String {
     match form {
         IdForm::Name => format!("`{name}` is sent as `fluxloop`; if it must exist, set {variable}"),
-        IdForm::Uuid => format!("`{name}` is a new UUID on each call; if it must exist, set {variable}"),
+        IdForm::Uuid | IdForm::Opened => {
+            format!("`{name}` is a new UUID on each call; if it must exist, set {variable}")
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::blocker::Blocker;
 use crate::candidate::{Candidate, CandidateKind};
 use crate::integrate::{Integration, IntegrationOptions, UnknownPackage, Variant, display_route, integrate};
 use crate::recipe::Recipe;
+use crate::route_choice::route_label;
 use search::IntegrationSearch;
 
 /// Limits on the packages tried and on the reasons returned.
@@ -127,31 +128,36 @@ pub fn integrate_or_fall_back(
     budget: &WorkBudget,
 ) -> Result<Integration, UnknownPackage> {
     let first = integrate(tree, profile, recipe, options)?;
-    let is_about_framework = |blocker: &Blocker| blocker.argument == Some("framework");
-    if first.blockers().is_empty() || first.blockers().iter().any(is_about_framework) {
+    let is_choice = |blocker: &Blocker| matches!(blocker.argument, Some("framework" | "package"));
+    if first.blockers().is_empty() || first.blockers().iter().any(is_choice) {
         return Ok(first);
     }
     let search = IntegrationSearch { tree, profile, recipe: None, options, budget };
-    for folder in search.packages()?.into_iter().take(MAX_PACKAGES) {
-        for (other, _) in search.recipes(&folder) {
-            if search.is_exhausted() {
-                return Ok(first);
-            }
-            let is_other =
-                other.name != recipe.name || (options.package.is_none() && folder != first.package);
-            if other.ecosystem == recipe.ecosystem && is_other {
-                let package = Some(search::package_argument(&folder).to_owned());
-                let options = IntegrationOptions { package, ..options.clone() };
-                let mut next = integrate(tree, profile, other, &options)?;
-                if next.blockers().is_empty() {
-                    let why = first.refusal().unwrap_or_default();
-                    next.facts.notes.insert(
-                        0,
-                        format!("Planned for {}, since not for {}: {why}.", other.title, recipe.title),
-                    );
-                    return Ok(next);
-                }
-            }
+    let folders = search.packages()?.into_iter().take(MAX_PACKAGES);
+    let mut others: Vec<(String, &'static Recipe)> = folders
+        .flat_map(|folder| search.recipes(&folder).into_iter().map(move |(other, _)| (folder.clone(), other)))
+        .collect();
+    // A program in the same language first.
+    others.sort_by_key(|(_, other)| other.ecosystem != recipe.ecosystem);
+    for (folder, other) in others {
+        if search.is_exhausted() {
+            return Ok(first);
+        }
+        if other.name == recipe.name && (options.package.is_some() || folder == first.package) {
+            continue;
+        }
+        let package = Some(search::package_argument(&folder).to_owned());
+        let options = IntegrationOptions { package, ..options.clone() };
+        let mut next = integrate(tree, profile, other, &options)?;
+        if next.blockers().is_empty() {
+            let why = first.refusal().unwrap_or_default();
+            let shown = |of: &Integration| match of.package.as_str() {
+                "" => of.recipe.title.to_owned(),
+                folder => format!("{} in {}", of.recipe.title, profile.redactor.folder(folder)),
+            };
+            let note = format!("Planned for {}, since not for {}: {why}.", shown(&next), shown(&first));
+            next.facts.notes.insert(0, note);
+            return Ok(next);
         }
     }
     Ok(first)
@@ -219,10 +225,6 @@ impl AgentCandidate {
             field,
         }
     }
-}
-
-fn route_label(route: &Route) -> String {
-    format!("{} {}", route.method, route.path)
 }
 
 fn route_reason(profile: &Profile, route: &Route) -> String {

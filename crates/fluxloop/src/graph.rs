@@ -17,6 +17,8 @@ pub(crate) struct GraphCall {
     pub(crate) has_checkpointer: bool,
     /// The fields of the state that take the text and hold the answer; `None`: a list of messages does both.
     pub(crate) fields: Option<(String, String)>,
+    /// The only field for an answer that the graph gives back: no messages.
+    pub(crate) output: Option<String>,
     /// The field of the state that holds the answer beside the messages.
     pub(crate) answer: Option<String>,
 }
@@ -37,6 +39,22 @@ pub(crate) fn resolve_graph_call(
         ["create_react_agent(", "create_agent(", "MessageGraph("].iter().any(|maker| text.contains(maker));
     let mut call = GraphCall { has_checkpointer: text.contains("checkpointer="), ..GraphCall::default() };
     let state = first_capture(&text, r"StateGraph\(\s*(?:state_schema\s*=\s*)?(\w+)");
+    // What the graph gives back may be a part of its state.
+    let output = first_capture(&text, r"StateGraph\([^)]*\boutput(?:_schema)?\s*=\s*(\w+)");
+    if let Some(output) = output.as_deref().filter(|output| Some(*output) != state.as_deref())
+        && !has_messages(tree, path, seen, output)
+    {
+        let fields: Vec<String> =
+            all_fields(tree, path, seen, output).into_iter().map(|field| field.name).collect();
+        let answer = find_reply_field(&fields, &[]).filter(|name| tells_reply(name));
+        let Some(answer) = answer else {
+            return Err(format!(
+                "no field for an answer was found in what `{graph}` in {file} gives back ({})",
+                shown(output)
+            ));
+        };
+        call.output = Some(answer);
+    }
     if let Some(state) = &state {
         const ANSWERS: &[&str] = &[
             "final_answer",
@@ -99,7 +117,7 @@ fn text_fields(tree: &Tree, path: &str, seen: &FileSummary, state: &str) -> Opti
     let input = find_text_field(&texts)?;
     let rest: Vec<String> =
         fields.iter().map(|field| field.name.clone()).filter(|name| *name != input).collect();
-    let output = find_reply_field(&rest).filter(|name| tells_reply(name))?;
+    let output = find_reply_field(&rest, &[]).filter(|name| tells_reply(name))?;
     // A model checks what it is made from; a dictionary does not.
     let is_checked = bases.iter().any(|base| base.ends_with("BaseModel"));
     let needs_more = fields.iter().any(|field| !field.optional && field.name != input);

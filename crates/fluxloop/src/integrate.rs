@@ -261,6 +261,50 @@ impl RecipeInput<'_> {
         codebase::decode_text(&self.tree.read(path, 256 * 1024).unwrap_or_default())
     }
 
+    /// The file of a Python module that a file imports: beside it, in its package, or from the root.
+    pub(crate) fn module_file(&self, path: &str, module: &str) -> Option<String> {
+        let dots = module.len() - module.trim_start_matches('.').len();
+        let mut folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for _ in 1..dots {
+            folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+        }
+        let inside = module.trim_start_matches('.').replace('.', "/");
+        let above = folder.match_indices('/').map(|(end, _)| &folder[..end]).rev();
+        let bases =
+            [folder].into_iter().chain(above.filter(|_| dots == 0)).chain([self.package.as_str(), ""]);
+        let places = bases.flat_map(|base| {
+            let place = format!("{base}/{inside}");
+            [format!("{place}.py"), format!("{place}/__init__.py")]
+        });
+        places.map(|place| place.trim_start_matches('/').to_owned()).find(|place| self.file_exists(place))
+    }
+
+    /// Files that are called as Google's ADK and others expect those of agents to be: `agent.py` in a folder.
+    pub(crate) fn agent_files(&self) -> Vec<String> {
+        let evidence = self.framework.iter().flat_map(|framework| &framework.evidence);
+        let folders: BTreeSet<String> = evidence
+            .filter_map(|proof| proof.path.rsplit_once('/').map(|(folder, _)| folder.to_owned()))
+            .filter(|folder| self.owns_file(&format!("{folder}/agent.py")))
+            .collect();
+        let files = folders.into_iter().map(|folder| format!("{folder}/agent.py"));
+        files.chain([self.package_path("agent.py")]).filter(|path| self.file_exists(path)).collect()
+    }
+
+    /// Whether the README of the package or of the repository names the path of a route.
+    pub(crate) fn is_in_readme(&self, route: &Route) -> bool {
+        const MIN_PATH: usize = 3;
+        let names = ["README.md", "readme.md", "README.rst", "CLAUDE.md", "AGENTS.md"];
+        let files: BTreeSet<String> =
+            names.iter().flat_map(|name| [self.package_path(name), (*name).to_owned()]).collect();
+        // `/chat` is not named by `/chat/title`.
+        let Ok(mention) =
+            Regex::new(&format!(r"{}/?(?:[^\w/-]|$)", regex::escape(route.path.trim_end_matches('/'))))
+        else {
+            return false;
+        };
+        route.path.len() >= MIN_PATH && files.iter().any(|file| mention.is_match(&self.file_text(file)))
+    }
+
     /// The lines of a function; empty if its end is unknown.
     pub(crate) fn source_lines(&self, path: &str, first: u32, last: u32) -> String {
         let (first, last) = (first.max(1) as usize, last as usize);
@@ -308,6 +352,7 @@ pub fn integrate(
     let (package, mut notes) = package::select_package(profile, recipe, options)?;
     notes.extend(package::other_packages_note(profile, options, &package));
     let framework = framework_in_package(profile, recipe, &package);
+    notes.extend(other_language_note(profile, recipe, options, &package));
     let layout = FluxloopLayout::detect(tree, &package, options.release_line, &profile.redactor);
     let (variant, why_variant) = choose_variant(tree, recipe, options.variant, &package);
     let name = package::scenario_name(profile, &layout, &package, &mut notes);
@@ -332,6 +377,8 @@ pub fn integrate(
             format!("no use of {} was found{place}; found: {}", recipe.title, detected.join(", "))
         };
         Err(vec![Blocker::new(what).lifted_by("framework")])
+    } else if let Some(blocker) = choice_of_package(&input) {
+        Err(vec![blocker])
     } else if recipe.ecosystem == Ecosystem::Python {
         python::integrate(&input)
     } else {
@@ -357,6 +404,55 @@ pub fn integrate(
     Ok(build_integration(&input, found, refusal, why_variant, notes))
 }
 
+/// A note about the program in the other language that lies in the same folder.
+fn other_language_note(
+    profile: &Profile,
+    recipe: &Recipe,
+    options: &IntegrationOptions,
+    package: &str,
+) -> Option<String> {
+    let is_python = recipe.ecosystem == Ecosystem::Python;
+    let other = profile.agents.iter().find(|agent| {
+        package::is_python_file(&agent.path) != is_python
+            && package::owning_package(profile, &agent.path) == package
+            && !codebase::is_example_or_test(&agent.path)
+    })?;
+    let frameworks =
+        profile.frameworks.iter().filter(|one| (one.ecosystem == Ecosystem::Python) != is_python);
+    let names: Vec<&str> = frameworks.map(|one| one.name).take(3).collect();
+    let place = profile.redactor.location(&other.path, other.line);
+    (options.agent.is_none() && !names.is_empty()).then(|| {
+        format!(
+            "A model is also called in {} ({place}); pass `framework` ({}) to plan for that program.",
+            if is_python { "JavaScript" } else { "Python" },
+            names.join(", ")
+        )
+    })
+}
+
+/// A question for the package, where there are many programs and none is the main one: a collection of examples.
+fn choice_of_package(input: &RecipeInput<'_>) -> Option<Blocker> {
+    const MIN_PACKAGES: usize = 5;
+    if input.options.package.is_some() || input.options.agent.is_some() {
+        return None;
+    }
+    let agents = input.profile.agents.iter().filter(|agent| !codebase::is_example_or_test(&agent.path));
+    let folders: BTreeSet<String> =
+        agents.map(|agent| package::owning_package(input.profile, &agent.path)).collect();
+    if folders.len() < MIN_PACKAGES || folders.contains("") {
+        return None;
+    }
+    let shown: Vec<String> =
+        folders.iter().take(8).map(|folder| input.redactor().folder(folder).into_owned()).collect();
+    let more = if folders.len() > shown.len() { ", …" } else { "" };
+    let what = format!(
+        "{} packages call a language model, and none is in the root: {}{more}",
+        folders.len(),
+        shown.join(", ")
+    );
+    Some(Blocker::new(what).lifted_by("package").such_as(shown.into_iter().next()))
+}
+
 /// The framework as used by a package, with only that package's anchors.
 fn framework_in_package(profile: &Profile, recipe: &Recipe, package: &str) -> Option<Framework> {
     let is_it = |one: &&Framework| one.name == recipe.name && one.ecosystem == recipe.ecosystem;
@@ -375,6 +471,13 @@ fn choose_variant(tree: &Tree, recipe: &Recipe, wanted: Option<Variant>, package
     };
     match (wanted, recipe.sdk) {
         (Some(variant), _) => (variant, "requested".to_owned()),
+        (None, SdkSupport::Decorators) if old_image(tree, package).is_some() => (
+            Variant::Bridge,
+            format!(
+                "the Dockerfile builds with Python 3.{}, and the SDK needs 3.{MIN_PYTHON_MINOR}",
+                old_image(tree, package).unwrap_or_default()
+            ),
+        ),
         (None, SdkSupport::Decorators) => (
             Variant::Sdk,
             "the Python SDK is public, and its decorators trace what happens inside the agent".to_owned(),
@@ -415,6 +518,9 @@ fn build_integration(
         let python_manager = manager.filter(|manager| manager.ecosystem() == Ecosystem::Python);
         let installs = python_manager.unwrap_or(PackageManager::Pip);
         facts.prerequisites.push(format!("Python {} or newer", python_version(input)));
+        if recipe.ecosystem == Ecosystem::Python {
+            facts.prerequisites.extend(narrow_python(input, installs));
+        }
         let mut install = |what: &str, packages: &str, for_development: bool| {
             let command = install::install_command(installs, packages, for_development);
             facts.prerequisites.push(format!("{what} installed: {command}"));
@@ -509,12 +615,44 @@ pub(crate) fn name_or_placeholder(name: &str) -> &str {
 
 /// The minimum Python version: FluxLoop's, or the program's if that is newer.
 fn python_version(input: &RecipeInput<'_>) -> String {
-    const MIN_PYTHON_MINOR: u32 = 11;
     let text = input.tree.read(&input.package_path("pyproject.toml"), 1 << 20).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let wanted = Regex::new(r#"requires-python\s*=\s*["'](?:>=|~=|\^|==)\s*3\.(\d+)"#).ok();
     let minor = wanted.and_then(|wanted| wanted.captures(&text)?.get(1)?.as_str().parse().ok());
     format!("3.{}", minor.unwrap_or(MIN_PYTHON_MINOR).max(MIN_PYTHON_MINOR))
+}
+
+/// FluxLoop runs with this version of Python 3 and newer ones.
+const MIN_PYTHON_MINOR: u32 = 11;
+
+/// What has to change in `pyproject.toml` before a package manager that resolves for all declared versions installs FluxLoop.
+fn narrow_python(input: &RecipeInput<'_>, manager: PackageManager) -> Option<String> {
+    if !matches!(manager, PackageManager::Uv | PackageManager::Poetry | PackageManager::Pdm) {
+        return None;
+    }
+    let text = input.file_text(&input.package_path("pyproject.toml"));
+    let declared =
+        Regex::new(r#"(?m)^(requires-python|python)\s*=\s*["']((?:>=|~=|\^|~|>)\s*3\.(\d+)[^"'\n]*)["']"#)
+            .ok()?;
+    let found = declared.captures(&text)?;
+    let minor: u32 = found[3].parse().ok()?;
+    (minor < MIN_PYTHON_MINOR && NameKind::Version.is_safe_name(&found[2])).then(|| {
+        format!(
+            "`{}` in pyproject.toml begins at 3.{MIN_PYTHON_MINOR}, which FluxLoop needs; {} refuses to install it for `{}`",
+            &found[1],
+            manager.name(),
+            &found[2]
+        )
+    })
+}
+
+/// The minor version of Python that the program's image is built with, if it is older than the SDK needs.
+fn old_image(tree: &Tree, package: &str) -> Option<u32> {
+    let from = Regex::new(r"(?m)^FROM\s+(?:\S+/)?python:3\.(\d+)").ok()?;
+    let path = if package.is_empty() { "Dockerfile".to_owned() } else { format!("{package}/Dockerfile") };
+    let text = codebase::decode_text(&tree.read(&path, 256 * 1024).ok()?);
+    let minor: u32 = from.captures(&text)?[1].parse().ok()?;
+    (minor < MIN_PYTHON_MINOR).then_some(minor)
 }
 
 fn post_checks(

@@ -12,6 +12,7 @@ mod blocker;
 mod candidate;
 mod check_commands;
 mod config;
+mod crew;
 mod decorations;
 mod dependency;
 mod dev_server;
@@ -29,6 +30,7 @@ pub mod project;
 mod python;
 mod recipe;
 mod release_line;
+mod route_choice;
 mod runner_pattern;
 mod sample_input;
 mod target;
@@ -47,6 +49,7 @@ pub use install::install_command_words;
 pub use integrate::{
     Integration, IntegrationOptions, IntegrationOutcome, SummaryKind, UnknownPackage, Variant, integrate,
 };
+pub use node::nothing_to_integrate;
 pub use package::likely_recipe;
 pub use project::{contains_secret, find_secret_lines};
 pub use recipe::{RECIPES, Recipe, find_recipe};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use codebase::package_manager::PackageManager;
-use codebase::{NameKind, Route};
+use codebase::{NameKind, Profile, Route};
 use regex::Regex;
 
 use crate::blocker::Blocker;
@@ -15,11 +15,12 @@ use crate::install;
 use crate::integrate::{Contribution, RecipeInput};
 use crate::middleware;
 use crate::package::is_python_file;
-use crate::python::{
-    CLIENT_BONUS, add_endpoint_notes, is_page_of_other, nearest_routes, other_routes_phrase, shown_guard,
-};
 use crate::recipe::SdkSupport;
 use crate::release_line::ReleaseLine;
+use crate::route_choice::{
+    CLIENT_BONUS, README_BONUS, add_endpoint_notes, is_named, is_page_of_other, is_route_label,
+    likeliest_route, nearest_routes, other_routes_phrase, route_label, shown_guard,
+};
 use crate::unconnected::{UNCONNECTED_PENALTY, answering_routes};
 
 pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blocker>> {
@@ -89,18 +90,24 @@ const MAX_ROUTES: usize = 20;
 fn named_route(input: &RecipeInput<'_>, wanted: &str) -> Result<(Route, AgentEndpoint), Vec<Blocker>> {
     let own = |route: &&Route| !is_python_file(&route.file);
     let routes = || input.routes().filter(own).chain(input.other_routes());
-    let Some(route) = routes().find(|route| format!("{} {}", route.method, route.path) == wanted) else {
+    let exact = routes().find(|route| route_label(route) == wanted);
+    let Some(route) = exact.or_else(|| routes().find(|route| is_named(route, wanted))) else {
         let shown = input.redactor().name(NameKind::Target, wanted, "", 0).into_owned();
         let known: Vec<String> =
             nearest_routes(wanted, routes()).map(|route| input.display_route(route)).collect();
-        let what = match (wanted.contains(':') && !wanted.contains(' '), known.is_empty()) {
+        let example = nearest_routes(wanted, routes()).next().map(|route| input.display_route(route));
+        let what = match (wanted.contains(':') && !is_route_label(wanted), known.is_empty()) {
             (true, _) => format!("`{shown}` is a function; FluxLoop reaches a JavaScript program by a route"),
             (false, true) => {
                 format!("no route `{shown}` was found, nor any other{}", input.location_phrase())
             }
-            (false, false) => format!("no route `{shown}` was found; there are {}", known.join(", ")),
+            (false, false) => format!("no route `{shown}` was found; found were {}", known.join(", ")),
         };
-        return Err(vec![Blocker::new(what).lifted_by("agent")]);
+        let blocker = Blocker::new(what);
+        return Err(vec![match example {
+            Some(example) => blocker.lifted_by("agent").such_as(Some(example)),
+            None => blocker,
+        }]);
     };
     let mut endpoint = resolve_endpoint(input, route, RouteChoice::Named)?;
     if route.agent.is_empty() {
@@ -111,14 +118,40 @@ fn named_route(input: &RecipeInput<'_>, wanted: &str) -> Result<(Route, AgentEnd
 
 fn nothing_found(input: &RecipeInput<'_>) -> Blocker {
     let (title, routes) = (input.recipe().title, other_routes_phrase(input));
-    let what = if routes.is_empty() {
-        format!("no route of this {title} program was found{}", input.location_phrase())
-    } else {
-        format!(
-            "no call of a known language model was found behind the routes of this {title} program{routes}"
-        )
+    if routes.is_empty() {
+        // Nothing that could be named: FluxLoop reaches a JavaScript program by a route.
+        let found = unreached_agent(input.profile).map_or_else(String::new, |found| format!(": {found}"));
+        return Blocker::new(format!(
+            "no route of this {title} program was found{}{found}",
+            input.location_phrase()
+        ));
+    }
+    let what = format!(
+        "no call of a known language model was found behind the routes of this {title} program{routes}"
+    );
+    Blocker::new(what).lifted_by("agent").such_as(likeliest_route(input))
+}
+
+/// A function of a JavaScript program that calls a model, for a sentence that says that no route leads to it.
+fn unreached_agent(profile: &Profile) -> Option<String> {
+    let agent = profile.agents.iter().find(|agent| !is_python_file(&agent.path))?;
+    let place = profile.redactor.location(&agent.path, agent.line);
+    let name = match agent.name.as_str() {
+        "" => place,
+        name => {
+            let name = profile.redactor.name(NameKind::Identifier, name, &agent.path, agent.line);
+            format!("`{name}` ({place})")
+        }
     };
-    Blocker::new(what).lifted_by("agent")
+    Some(format!("{name} calls a language model, but FluxLoop reaches a JavaScript program only by a route"))
+}
+
+/// Why there is nothing to integrate FluxLoop into, for a program without a framework that is known.
+pub fn nothing_to_integrate(profile: &Profile) -> String {
+    match unreached_agent(profile) {
+        Some(found) => format!("no route was found: {found}"),
+        None => "no supported framework and no function that calls a language model was found".to_owned(),
+    }
 }
 
 fn candidate(input: &RecipeInput<'_>, route: &Route, endpoint: &AgentEndpoint) -> Candidate {
@@ -128,6 +161,7 @@ fn candidate(input: &RecipeInput<'_>, route: &Route, endpoint: &AgentEndpoint) -
     score -= 8 * i32::from(route.method == "GET");
     score -= 30 * i32::from(input.is_example_or_test(&route.file));
     score += CLIENT_BONUS * i32::from(route.client.is_some());
+    score += README_BONUS * i32::from(input.is_in_readme(route));
     let is_named = input.options.agent.is_some();
     let why = if is_named { "was named" } else { "leads to a language model" };
     Candidate {
@@ -167,11 +201,17 @@ fn add_bridge(
         ]
         .map(|file| input.package_path(file)),
     );
+    // The port of a tool is in its own configuration; others in the same folder are for other programs.
+    if port_of_tool(input.tree, &input.package).is_some() {
+        files.retain(|file| !file.ends_with(".env.example"));
+    }
     let seen = find_port(input.tree, &files).or_else(|| port_of_tool(input.tree, &input.package));
     let port = seen.unwrap_or(recipe.port);
     if seen.is_none() {
         contribution.warnings.push(format!(
-            "The code does not show the port; {port} is the default. Set AGENT_URL to the actual address."
+            "The port was not found in the code; {port} is the usual one of {}. Set AGENT_URL to the actual address, or PORT \
+             where the program reads it.",
+            recipe.title
         ));
     }
     let base = format!("http://{}:{port}{}", recipe.host, global_prefix(input, &files));
@@ -237,11 +277,28 @@ fn resolve_endpoint(
     let source = input.source_lines(&route.file, route.line, route.end_line);
     let field = input.options.request_field.as_deref();
     let mut endpoint = AgentEndpoint::from_route(route, &source, field, choice, input.redactor())?;
+    if reads_only_forms(input) {
+        endpoint.use_form();
+    }
     if let Some(guard) = guard_of_route(input, route, &source) {
         let shown = shown_guard(input, &guard, route);
-        endpoint.require_credentials(&shown, &[source, input.file_text(&route.file)].join("\n"));
+        // The header is read where the caller is checked.
+        let checks = route.guard_files.iter().map(|file| input.file_text(file));
+        let texts: Vec<String> = [source, input.file_text(&route.file)].into_iter().chain(checks).collect();
+        endpoint.require_credentials(&shown, &texts.join("\n"));
     }
     Ok(endpoint)
+}
+
+/// Whether an Express program reads the bodies of forms and no JSON.
+fn reads_only_forms(input: &RecipeInput<'_>) -> bool {
+    let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
+    let files: BTreeSet<&str> = anchors.map(|anchor| anchor.path.as_str()).collect();
+    let text: String = files.into_iter().map(|file| input.file_text(file)).collect();
+    let reads_json =
+        Regex::new(r"\.use\(\s*(?:express|bodyParser)?\.?json\(|bodyParser\(\)|bodyParser\.json\(")
+            .is_ok_and(|json| json.is_match(&text));
+    input.recipe().name == "express" && text.contains("urlencoded(") && !reads_json
 }
 
 /// What checks the caller of a route: a guard in front of it, the handler itself, or something in front of all routes.
@@ -251,9 +308,22 @@ fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Optio
     }
     let asks = Regex::new(r"\b(getAuth|getServerSession|getSession|getServerAuthSession|validateSession|validateRequest|requireAuth\w*|requireUser\w*|ensure\w*(?:Session|Auth|User)\w*|require\w*Session|authenticate\w*|currentUser|verifyToken|auth|getUser)\(").ok()?;
     if let Some(found) = asks.captures(source).and_then(|found| found.get(1)) {
-        return Some(found.as_str().to_owned());
+        // To look who calls is no guard: a guard turns others away.
+        let name = found.as_str().to_lowercase();
+        let turns_away = Regex::new(r"\b40[13]\b|[Uu]nauthori[sz]ed|\bthrow\b|redirect\(|error\(").ok()?;
+        let is_guard = ["require", "ensure", "validate", "authenticate", "verify"]
+            .iter()
+            .any(|word| name.starts_with(word));
+        if is_guard || turns_away.is_match(source) {
+            return Some(found.as_str().to_owned());
+        }
     }
     let router = input.file_text(&route.file);
+    let wrapped =
+        Regex::new(r"export\s+default\s+(\w*(?:[Aa]uth|[Ss]ession|[Ll]ogin|[Pp]rotect)\w*)\(").ok()?;
+    if let Some(found) = wrapped.captures(&router).and_then(|found| found.get(1)) {
+        return Some(found.as_str().to_owned());
+    }
     let before = Regex::new(r"\.use\(\s*(?:[\x22'`][^\x22'`]*[\x22'`]\s*,\s*)?(\w*(?:[Aa]uth|[Jj]wt|[Pp]rotect|[Vv]erifyToken)\w*)").ok()?;
     if let Some(found) = before.captures(&router).and_then(|found| found.get(1)) {
         return Some(found.as_str().to_owned());
@@ -265,6 +335,9 @@ fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Optio
         files.into_iter().find_map(|file| refusing_middleware(&input.file_text(file), &route.path))
     }) {
         return Some(guard);
+    }
+    if let Some(file) = refusing_hook(input, route) {
+        return Some(file.to_owned());
     }
     let everywhere = Regex::new(r"(APP_GUARD|useGlobalGuards|apply\(\s*\w*Auth\w*)").ok()?;
     let before_all =
@@ -294,6 +367,27 @@ fn refusing_middleware(text: &str, path: &str) -> Option<String> {
         let end = ends.find_at(text, start).map_or(text.len(), |end| end.start());
         let applies = path.starts_with(under) && refuses.is_match(text.get(start..end)?);
         applies.then(|| OWN_CHECK.to_owned())
+    })
+}
+
+/// The file with what runs before all pages and routes, if it turns away callers who are not logged in.
+fn refusing_hook(input: &RecipeInput<'_>, route: &Route) -> Option<&'static str> {
+    const FILES: &[&str] = &[
+        "src/hooks.server.ts",
+        "src/hooks.server.js",
+        "middleware.ts",
+        "middleware.js",
+        "src/middleware.ts",
+        "src/middleware.js",
+    ];
+    FILES.iter().copied().find(|file| {
+        let text = input.file_text(&input.package_path(file));
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let turns_away = has(&["401"]) || has(&["redirect("]) && has(&["session", "user", "token", "auth"]);
+        // A matcher that leaves out the API, or names other paths.
+        let is_limited = has(&["(?!"]) && has(&["api"]) || has(&["matcher"]) && !has(&["/api", "(?!"]);
+        let is_free = has(&[&format!("\"{}\"", route.path), &format!("'{}'", route.path)]);
+        turns_away && !is_limited && !is_free
     })
 }
 

@@ -112,20 +112,26 @@ pub fn likely_recipe(
                 one.project == project.folder || project.frameworks.contains(&one.name)
             })
     };
-    let with_agents = |folder: &str| {
-        let inside = |path: &str| folder.is_empty() || path.starts_with(&format!("{folder}/"));
-        profile.agents.iter().any(|agent| inside(&agent.path))
+    // How much of a framework's program leads to a model: a small one beside it, such as a page, has less.
+    let weight = |one: &Framework| {
+        let folder = &one.project;
+        let is_own = |path: &str| {
+            (folder.is_empty() || path.starts_with(&format!("{folder}/")))
+                && is_python_file(path) == (one.ecosystem == Ecosystem::Python)
+        };
+        let agents = profile.agents.iter().filter(|agent| is_own(&agent.path)).count();
+        agents + profile.routes.iter().filter(|route| agents > 0 && is_own(&route.file)).count()
     };
     let found =
         profile.frameworks.iter().filter(|one| one.confidence >= MIN_CANDIDATE_CONFIDENCE && wanted(one));
     let mut known: Vec<_> = found
         .filter_map(|one| {
             let recipe = find_recipe(one.name).filter(|recipe| recipe.ecosystem == one.ecosystem)?;
-            Some((!with_agents(&one.project), recipe))
+            Some((std::cmp::Reverse(weight(one)), recipe))
         })
         .collect();
-    // Stable sort: frameworks with an agent first, then by confidence.
-    known.sort_by_key(|(without, _)| *without);
+    // Stable sort: of equals, the one with the highest confidence.
+    known.sort_by_key(|(weight, _)| *weight);
     let python =
         || profile.agents.iter().any(|agent| is_python_file(&agent.path)).then(plain_python).flatten();
     known.first().map(|(_, recipe)| *recipe).or_else(python)

@@ -1,6 +1,7 @@
 //! What FluxLoop can call in a Python program, and what stands in the way.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use codebase::{Agent, FunctionParameter, FunctionSignature, NameKind, ParameterKind};
 use regex::Regex;
@@ -103,6 +104,13 @@ impl TextCall {
         shown: &NameFormatter<'_>,
     ) -> bool {
         for parameter in parameters.iter().filter(|parameter| !parameter.optional) {
+            // Without a type it may be an object: `Desk(maker)`.
+            if parameter.annotation.is_none()
+                && !is_id_name(&parameter.name)
+                && !names_no_text(&parameter.name)
+            {
+                return false;
+            }
             let value = match (constant_for(parameter), environment_value(parameter)) {
                 (Some(constant), _) => {
                     let name = shown(NameKind::Identifier, &parameter.name);
@@ -165,8 +173,9 @@ pub(crate) fn text_call(
     // `complete(system, user)`: the one is for the program, the other for what a user says.
     let user_text = || {
         let has_system = parameters.iter().any(|parameter| is_instruction_name(&parameter.name));
-        let names = ["user", "user_prompt", "prompt", "human"];
-        let is_user = |parameter: &FunctionParameter| names.contains(&parameter.name.as_str());
+        let is_user = |parameter: &FunctionParameter| {
+            matches!(parameter.name.as_str(), "user" | "user_prompt" | "prompt" | "human")
+        };
         parameters.iter().position(is_user).filter(|_| has_system)
     };
     let at = known
@@ -177,7 +186,7 @@ pub(crate) fn text_call(
     let taker = parameters.get(at).ok_or("it takes no argument")?;
     if let Some(method) = object_method(body, &taker.name).filter(|_| taker.annotation.is_none()) {
         let (taker, method) = (named(taker), shown(NameKind::Identifier, &method).into_owned());
-        return Err(format!("it calls `{method}` of `{taker}`, which is not a text"));
+        return Err(format!("it uses `{method}` of `{taker}`, which is not a text"));
     }
     let is_clear = known.is_some() || tells_text(&taker.name);
     let mut call = TextCall::default();
@@ -230,7 +239,7 @@ pub(crate) fn text_call(
 }
 
 /// Whether a name is that of what a program tells its model.
-fn is_instruction_name(name: &str) -> bool {
+pub(crate) fn is_instruction_name(name: &str) -> bool {
     name.starts_with("system") || matches!(name, "instructions" | "instruction" | "persona" | "template")
 }
 
@@ -241,7 +250,7 @@ fn is_plain_record(class: &str) -> bool {
         .any(|word| class.ends_with(word))
 }
 
-/// The method that code calls of a parameter, if texts have no such method: `gen_model.generate_content(…)`.
+/// What code uses of a parameter, if texts have no such thing: `gen_model.generate_content(…)`, `bot.name`.
 fn object_method(body: &str, parameter: &str) -> Option<String> {
     #[rustfmt::skip] // a list, not a column
     const OF_TEXTS: &[&str] = &[
@@ -249,9 +258,11 @@ fn object_method(body: &str, parameter: &str) -> Option<String> {
         "count", "title", "capitalize", "rstrip", "lstrip", "splitlines", "isdigit", "casefold", "index", "isspace",
         "partition", "rpartition", "translate", "zfill", "append", "extend", "copy", "items", "get",
     ];
-    let called = Regex::new(&format!(r"(?:^|[^.\w]){}\.(\w+)\(", regex::escape(parameter))).ok()?;
-    let mut methods = called.captures_iter(body).map(|found| found[1].to_owned());
-    methods.find(|method| !OF_TEXTS.contains(&method.as_str()))
+    let read = Regex::new(&format!(r"(?:^|[^.\w]){}\.(\w+)(\()?", regex::escape(parameter))).ok()?;
+    // A text has methods and no fields.
+    let mut members = read.captures_iter(body);
+    let found = members.find(|found| found.get(2).is_none() || !OF_TEXTS.contains(&&found[1]))?;
+    Some(found[1].to_owned())
 }
 
 fn is_used_as_object(body: &str, parameter: &str) -> bool {
@@ -259,8 +270,8 @@ fn is_used_as_object(body: &str, parameter: &str) -> bool {
 }
 
 /// Whether a name is that of something a user does not say: an address, a file, a setting.
-fn names_no_text(name: &str) -> bool {
-    let name = name.to_lowercase();
+pub(crate) fn names_no_text(name: &str) -> bool {
+    let name = variable_name(name).to_lowercase();
     [
         "url",
         "path",
@@ -283,6 +294,15 @@ fn names_no_text(name: &str) -> bool {
         "schema",
         "ticker",
         "symbol",
+        "type",
+        "mime",
+        "key",
+        "format",
+        "status",
+        "version",
+        "provider",
+        "locale",
+        "timezone",
     ]
     .iter()
     .any(|part| name == *part || name.ends_with(&format!("_{part}")) || name.starts_with(&format!("{part}_")))
@@ -510,7 +530,14 @@ pub(crate) fn is_invented_id(name: &str) -> bool {
 pub(crate) fn is_text_type(annotation: &str) -> bool {
     let plain = annotation.replace([' ', '"', '\''], "");
     let parts = ["", "str", "None", "Optional", "Union", "…", "Any", "object", "Annotated"];
-    plain.starts_with("Annotated[str")
+    let either = ["dict", "Dict", "list", "List", "int", "float", "bytes", "Sequence"];
+    let words = || plain.split(['|', '[', ']', ',']);
+    // `str | dict`: a text will do.
+    let takes_either = (plain.contains('|') || plain.starts_with("Union["))
+        && words().any(|word| word == "str")
+        && words().all(|word| parts.contains(&word) || either.contains(&word));
+    takes_either
+        || plain.starts_with("Annotated[str")
         || plain.starts_with("constr(")
         || plain == "StrictStr"
         || plain.split(['|', '[', ']', ',']).all(|part| parts.contains(&part))
@@ -521,6 +548,8 @@ pub(crate) fn is_text_type(annotation: &str) -> bool {
 pub(crate) struct PythonModule {
     /// The folder, from the root of the repository.
     pub(crate) root: String,
+    /// Folders that others of its imports are found from.
+    pub(crate) more_roots: Vec<String>,
     pub(crate) name: String,
 }
 
@@ -553,9 +582,15 @@ pub(crate) fn resolve_module(input: &RecipeInput<'_>, path: &str) -> Option<Pyth
         imports.iter().filter_map(|(module, _)| module.split('.').next().filter(|top| !top.is_empty()));
     let is_there = |path: String| tree.metadata(&path).ok().flatten().is_some();
     let tops: Vec<&str> = tops.collect();
+    // The whole way of an import: an empty folder of the same name is no package.
+    let ways: Vec<String> = imports
+        .iter()
+        .filter(|(module, _)| !module.starts_with('.'))
+        .map(|(module, _)| module.replace('.', "/"))
+        .collect();
     let finds = |root: &String| {
-        tops.iter()
-            .filter(|top| is_there(join(root, &format!("{top}.py"))) || is_there(join(root, top)))
+        ways.iter()
+            .filter(|way| is_there(join(root, &format!("{way}.py"))) || is_there(join(root, way)))
             .count()
     };
     // A Django project is imported from the folder of its `manage.py`. Else, of those that find as much, the first.
@@ -563,6 +598,12 @@ pub(crate) fn resolve_module(input: &RecipeInput<'_>, path: &str) -> Option<Pyth
     let managed = above.into_iter().find(|folder| is_there(join(folder, "manage.py"))).map(str::to_owned);
     let managed = managed.filter(|folder| depth(folder) >= dots);
     let root = managed.or_else(|| roots.iter().rev().max_by_key(|root| finds(root)).cloned())?;
+    // Some programs import one module as `app.tools` and the next as `tools`.
+    let has =
+        |root: &String, top: &str| is_there(join(root, &format!("{top}.py"))) || is_there(join(root, top));
+    let missing = tops.iter().filter(|top| !has(&root, top));
+    let more: BTreeSet<String> =
+        missing.filter_map(|top| roots.iter().find(|other| has(other, top)).cloned()).collect();
     let inside = path.strip_prefix(&root)?.trim_start_matches('/').strip_suffix(".py")?;
     let name = inside.strip_suffix("/__init__").unwrap_or(inside).replace('/', ".");
     let is_name = |part: &str| {
@@ -570,7 +611,8 @@ pub(crate) fn resolve_module(input: &RecipeInput<'_>, path: &str) -> Option<Pyth
             && !part.starts_with(|c: char| c.is_ascii_digit())
             && part.chars().all(|c| c.is_alphanumeric() || c == '_')
     };
-    name.split('.').all(is_name).then_some(PythonModule { root, name })
+    let more_roots = more.into_iter().collect();
+    name.split('.').all(is_name).then_some(PythonModule { root, more_roots, name })
 }
 
 /// The folder above the outermost of the packages that a folder is in.

@@ -14,11 +14,18 @@ const MIN_RANK_WITH_MODEL: i32 = -2;
 
 /// Those of the package whose names and fields say that they answer, with what is missing from the proof.
 pub(crate) fn answering_routes<'i>(input: &'i RecipeInput<'_>) -> impl Iterator<Item = (&'i Route, String)> {
-    input.other_routes().filter(|route| !input.is_example_or_test(&route.file)).filter_map(|route| {
-        let rank = rank_name(&route.path) + rank_name(&route.handler) / 2;
+    let rank_of = |route: &Route| rank_name(&route.path) + rank_name(&route.handler) / 2;
+    // Where a route leads to a model that is more than a helper, others do not.
+    let is_known = input.routes().any(|route| rank_of(route) >= 0 && !input.is_example_or_test(&route.file));
+    let own = input.other_routes().filter(move |route| !is_known && !input.is_example_or_test(&route.file));
+    own.filter_map(move |route| {
+        let rank = rank_of(route);
         let enough = if route.model_nearby.is_some() { MIN_RANK_WITH_MODEL } else { MIN_RANK_ALONE };
         let takes_text = find_text_field(&route.request).is_some_and(|field| is_said_by_user(&field));
-        let may_answer = matches!(route.method.as_str(), "POST" | "ANY") && rank >= enough && takes_text;
+        // Where no model is called at all, a name proves nothing.
+        let is_likely = route.model_nearby.is_some() || !input.profile.agents.is_empty();
+        let may_answer =
+            matches!(route.method.as_str(), "POST" | "ANY") && rank >= enough && takes_text && is_likely;
         may_answer.then(|| (route, missing_proof(input, route)))
     })
 }

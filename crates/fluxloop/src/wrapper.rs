@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::application::Application;
+use crate::crew::CrewCall;
 use crate::endpoint::{AgentEndpoint, render_template};
 use crate::graph::GraphCall;
 use crate::recipe::InProcessClient;
@@ -18,8 +19,16 @@ pub(crate) struct PythonWrapper<'a> {
     pub(crate) folder: &'a str,
     /// Where the program's modules are found.
     pub(crate) root: &'a str,
+    /// Where others of them are found.
+    pub(crate) more_roots: &'a [String],
+    /// The folder that the program expects to be started in.
+    pub(crate) start_folder: Option<&'a str>,
+    /// The program reads an `.env` file in code that the call may not come by.
+    pub(crate) loads_env_file: bool,
     /// The settings of a Django project.
     pub(crate) django: Option<&'a str>,
+    /// The host that a request to a Django project names.
+    pub(crate) host: &'a str,
     /// How the SDK records a run.
     pub(crate) recording: Recording<'a>,
 }
@@ -47,12 +56,16 @@ pub(crate) enum AgentObject {
     PydanticAgent,
     AutogenAgent,
     LlamaAgent,
+    AdkAgent,
+    /// An agent of ADK with what applies to all of its runs.
+    AdkApp,
 }
 
 impl AgentObject {
     /// The kind of object that a call makes, in a file that imports these modules.
     pub(crate) fn from_constructor(callee: &str, imports: &[(String, Option<String>)]) -> Option<Self> {
         let from = |module: &str| imports.iter().any(|(known, _)| known.split('.').next() == Some(module));
+        let from_adk = || imports.iter().any(|(known, _)| known.starts_with("google.adk"));
         match callee.rsplit('.').next()?.trim_end_matches("()") {
             "compile" if from("langgraph") => Some(Self::Graph),
             "create_react_agent" | "create_agent" if from("langgraph") || from("langchain") => {
@@ -61,6 +74,10 @@ impl AgentObject {
             "create_deep_agent" | "async_create_deep_agent" if from("deepagents") => Some(Self::Graph),
             "Agent" if from("pydantic_ai") => Some(Self::PydanticAgent),
             "Agent" if from("agents") => Some(Self::OpenAiAgent),
+            "App" if from_adk() => Some(Self::AdkApp),
+            "Agent" | "LlmAgent" | "SequentialAgent" | "LoopAgent" | "ParallelAgent" if from_adk() => {
+                Some(Self::AdkAgent)
+            }
             "AssistantAgent" | "RoundRobinGroupChat" | "SelectorGroupChat" | "Swarm"
                 if from("autogen_agentchat") =>
             {
@@ -79,6 +96,8 @@ impl AgentObject {
             Self::PydanticAgent => "a Pydantic AI agent",
             Self::AutogenAgent => "an AutoGen agent or team",
             Self::LlamaAgent => "a LlamaIndex agent",
+            Self::AdkAgent => "an agent of Google ADK",
+            Self::AdkApp => "an application of Google ADK",
         }
     }
 
@@ -112,6 +131,9 @@ impl AgentObject {
                         "    state = {\"messages\": [HumanMessage(content=message)]}".to_owned(),
                         call_line,
                         match &call.answer {
+                            _ if call.output.is_some() => {
+                                format!("    return _text(result[{}])", json!(call.output))
+                            }
                             Some(answer) => {
                                 format!(
                                     "    return _text(result.get({}) or result[\"messages\"][-1])",
@@ -148,8 +170,28 @@ impl AgentObject {
                 ),
             ),
             Self::LlamaAgent => ("", format!("    return str(await {name}.run(message))")),
+            Self::AdkAgent | Self::AdkApp => (
+                "from google.adk.runners import InMemoryRunner  # noqa: E402\nfrom google.genai import types  # noqa: E402\n\n",
+                include_str!("templates/adk.py").trim_end().replace(
+                    "@AGENT@",
+                    &format!("{}={name}", if self == Self::AdkApp { "app" } else { "agent" }),
+                ),
+            ),
         }
     }
+}
+
+/// What is imported under a name, and the name that it then has: not one that the file defines itself.
+fn imported_name(name: &str) -> (String, String) {
+    #[rustfmt::skip] // a list, not a column
+    const OWN: &[&str] = &[
+        "run", "message", "json", "os", "sys", "ast", "uuid", "Path", "fluxloop", "django", "load_dotenv", "result", "state",
+    ];
+    if OWN.contains(&name) || name.starts_with('_') {
+        let other = format!("agent_{}", name.trim_start_matches('_'));
+        return (format!("{name} as {other}"), other);
+    }
+    (name.to_owned(), name.to_owned())
 }
 
 impl PythonWrapper<'_> {
@@ -171,20 +213,30 @@ impl PythonWrapper<'_> {
         application: Option<&Application>,
     ) -> String {
         let argument = passing.render();
+        let method = function.name.rsplit('.').next().unwrap_or_default();
         let (import, call) = match (function.owner_class(), object) {
             (Some(_), Some(object)) => {
-                let method = function.name.rsplit('.').next().unwrap_or_default();
-                (object, format!("{object}.{method}({argument})"))
+                let (import, name) = imported_name(object);
+                (import, format!("{name}.{method}({argument})"))
             }
             (Some(owner), None) => {
-                let method = function.name.rsplit('.').next().unwrap_or_default();
+                let (import, name) = imported_name(owner);
                 let given: Vec<String> =
                     passing.for_class.iter().map(|(name, value)| format!("{name}={value}")).collect();
-                (owner, format!("{owner}({}).{method}({argument})", given.join(", ")))
+                (import, format!("{name}({}).{method}({argument})", given.join(", ")))
             }
-            (None, _) => (function.name.as_str(), format!("{}({argument})", function.name)),
+            (None, _) => {
+                let (import, name) = imported_name(&function.name);
+                (import, format!("{name}({argument})"))
+            }
         };
         let body = match (function.is_async, function.is_generator) {
+            (false, false) if function.returns_text => {
+                format!("def run(message: str) -> str:\n    return {call}")
+            }
+            (true, false) if function.returns_text => {
+                format!("async def run(message: str) -> str:\n    return await {call}")
+            }
             (false, false) => format!("def run(message: str) -> str:\n    return _text({call})"),
             (true, false) => format!("async def run(message: str) -> str:\n    return _text(await {call})"),
             (false, true) => {
@@ -196,7 +248,7 @@ impl PythonWrapper<'_> {
                 "async def run(message: str) -> str:\n    return \"\".join([_text(piece) async for piece in {call}])"
             ),
         };
-        let mut names = vec![import];
+        let mut names = vec![import.as_str()];
         names.extend(passing.classes.iter().map(String::as_str));
         let mut imports = passing.import.unwrap_or_default().to_owned();
         imports.extend(["from ", &module.name, " import ", &names.join(", "), "  # noqa: E402\n"]);
@@ -220,11 +272,18 @@ impl PythonWrapper<'_> {
         object: AgentObject,
         call: &GraphCall,
     ) -> String {
-        let (more, lines) = object.render_call(name, call);
+        let (import, name) = imported_name(name);
+        let (more, lines) = object.render_call(&name, call);
         let context = call.context.as_ref().map(|class| format!("{class}, ")).unwrap_or_default();
-        let imports = format!("{more}from {} import {context}{name}  # noqa: E402\n", module.name);
+        let imports = format!("{more}from {} import {context}{import}  # noqa: E402\n", module.name);
         let body = format!("async def run(message: str) -> str:\n{lines}");
         self.render(&imports, &body, false)
+    }
+
+    /// Starts a crew.
+    pub(crate) fn wrap_crew(&self, crew: &CrewCall) -> String {
+        let (import, body) = crew.render();
+        self.render(&import, &body, false)
     }
 
     /// Sends a request through the program's own application object.
@@ -236,19 +295,24 @@ impl PythonWrapper<'_> {
     ) -> String {
         let (import, name) = app.map(Application::import_lines).unwrap_or_default();
         let (imports, lines) = match by {
-            InProcessClient::Flask => (
-                import,
-                format!(
-                    "    response = {name}.test_client().{}\n    return _reply(response.status_code, \
-                     response.get_data(as_text=True))",
-                    endpoint.test_client_call("flask")
-                ),
-            ),
+            InProcessClient::Flask => (import, {
+                let call = endpoint.test_client_call("flask");
+                let reply = "return _reply(response.status_code, response.get_data(as_text=True))";
+                match endpoint.lines_before("    ") {
+                    before if before.is_empty() => {
+                        format!("    response = {name}.test_client().{call}\n    {reply}")
+                    }
+                    before => format!(
+                        "    client = {name}.test_client()\n{before}    response = client.{call}\n    {reply}"
+                    ),
+                }
+            }),
             InProcessClient::Starlette => (
                 format!("from starlette.testclient import TestClient  # noqa: E402\n\n{import}"),
                 format!(
-                    "    with TestClient({name}) as client:\n        response = client.{}\n    return \
+                    "    with TestClient({name}) as client:\n{}        response = client.{}\n    return \
                      _reply(response.status_code, response.text)",
+                    endpoint.lines_before("        "),
                     endpoint.test_client_call("starlette")
                 ),
             ),
@@ -260,9 +324,10 @@ impl PythonWrapper<'_> {
                     format!("{encode}from django.test import Client  # noqa: E402\n")
                 },
                 format!(
-                    "    response = Client(SERVER_NAME=\"localhost\").{}\n    content = \
+                    "    response = Client(SERVER_NAME={}).{}\n    content = \
                      b\"\".join(response.streaming_content) if response.streaming else response.content\n    return \
                      _reply(response.status_code, content.decode())",
+                    json!(self.host),
                     endpoint.test_client_call("django")
                 ),
             ),
@@ -270,38 +335,37 @@ impl PythonWrapper<'_> {
         let body = format!("def run(message: str) -> str:\n{lines}");
         let uuid = if endpoint.makes_ids() { "import uuid  # noqa: E402\n\n" } else { "" };
         let imports = [uuid, imports.as_str()].concat();
-        let (up, folder, imports, os, run) = self.template_values(&imports, &body);
-        let os = if endpoint.reads_environment() { "import os\n" } else { os };
-        endpoint.render_test_client(&[
-            ("UP", &up),
-            ("FOLDER", &folder),
-            ("SETUP", &imports),
-            ("IMPORTS", os),
-            ("RUN", &run),
-        ])
+        let values = self.template_values(&imports, &body, endpoint.reads_environment());
+        let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        endpoint.render_test_client(&values)
     }
 
     fn render(&self, imports: &str, body: &str, needs_variables: bool) -> String {
-        let (up, folder, setup, os, run) = self.template_values(imports, body);
-        let (os, helpers) =
-            if needs_variables { ("import os\n", include_str!("templates/required.py")) } else { (os, "") };
-        let helpers = [helpers, include_str!("templates/text.py").trim_end()].concat();
-        render_template(
-            include_str!("templates/wrapper.py"),
-            &[
-                ("UP", &up),
-                ("FOLDER", &folder),
-                ("SETUP", &setup),
-                ("IMPORTS", os),
-                ("RUN", &run),
-                ("TEXT", &helpers),
-            ],
-        )
+        let mut values = self.template_values(imports, body, needs_variables);
+        let mut helpers = if needs_variables { include_str!("templates/required.py") } else { "" }.to_owned();
+        if body.contains("_text(") {
+            helpers.push_str(include_str!("templates/text.py").trim_end());
+            values.push(("JSON", "import json\n".to_owned()));
+        } else {
+            values.push(("JSON", String::new()));
+        }
+        values.push(("TEXT", helpers));
+        let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        render_template(include_str!("templates/wrapper.py"), &values).trim_end().to_owned() + "\n"
     }
 
-    fn template_values(&self, imports: &str, body: &str) -> (String, String, String, &'static str, String) {
+    /// What the templates have in common.
+    fn template_values(
+        &self,
+        imports: &str,
+        body: &str,
+        reads_environment: bool,
+    ) -> Vec<(&'static str, String)> {
         let up = self.folder.split('/').count().to_string();
-        let folder = if self.root.is_empty() { String::new() } else { format!(" / {}", json!(self.root)) };
+        let root = |folder: &str| {
+            let inside = if folder.is_empty() { String::new() } else { format!(" / {}", json!(folder)) };
+            format!("Path(__file__).resolve().parents[{up}]{inside}")
+        };
         let mut setup = String::new();
         if let Some(settings) = self.django {
             setup = [
@@ -335,6 +399,25 @@ impl PythonWrapper<'_> {
             }
         };
         setup.push_str(imports);
-        (up, folder, setup.trim_end().to_owned(), if self.django.is_some() { "import os\n" } else { "" }, run)
+        let mut place = format!("sys.path.insert(0, str({}))\n", root(self.root));
+        for more in self.more_roots {
+            place.extend(["sys.path.append(str(", &root(more), "))\n"]);
+        }
+        if let Some(folder) = self.start_folder {
+            place.push_str("# It finds its files, such as .env, from the folder that it is started in.\n");
+            place.extend(["os.chdir(", &root(folder), ")\n"]);
+        }
+        if self.loads_env_file {
+            place.push_str("load_dotenv()\n");
+        }
+        let needs_os = reads_environment || self.django.is_some() || self.start_folder.is_some();
+        let dotenv = if self.loads_env_file { "\nfrom dotenv import load_dotenv\n" } else { "" };
+        vec![
+            ("PLACE", place),
+            ("SETUP", setup.trim_end().to_owned()),
+            ("IMPORTS", if needs_os { "import os\n" } else { "" }.to_owned()),
+            ("PACKAGES", dotenv.to_owned()),
+            ("RUN", run),
+        ]
     }
 }

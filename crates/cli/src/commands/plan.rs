@@ -366,13 +366,19 @@ fn render_blockers(blockers: &[Value]) -> String {
         let _ = writeln!(page, "blocked: {missing}{place}");
     }
     let lifts = |argument: &str| blockers.iter().any(|blocker| blocker["argument"] == argument);
+    let example = blockers.iter().find_map(|blocker| blocker["example"].as_str()).map(escape_controls);
+    let agent = example.map_or_else(
+        || "--agent path/to/file.py:function, or --agent \"POST /chat\"".to_owned(),
+        |example| {
+            format!("--agent {}", shlex::try_quote(&example).unwrap_or_else(|_| example.clone().into()))
+        },
+    );
+    let agent = format!("name the function or route to run: {agent}");
     let flags = [
-        (
-            "agent",
-            "name the function or route to run: --agent path/to/file.py:function, or --agent \"POST /chat\"",
-        ),
+        ("agent", agent.as_str()),
         ("request_field", "name the field that carries the text: --request-field NAME"),
         ("framework", "choose another framework: --framework NAME"),
+        ("package", "choose one of the packages: --package FOLDER"),
         ("variant", "leave the program as it is: --variant bridge"),
     ];
     for (_, advice) in flags.iter().filter(|(argument, _)| lifts(argument)) {

@@ -57,7 +57,7 @@ impl TextFile {
         };
         let line_end = if crlf > lf { "\r\n" } else { "\n" };
         let (bom, indent) = (content.starts_with(BOM), detect_indent(&content));
-        Some(Self { eol, line_end, bom, indent, encoding, content })
+        Some(Self { content, eol, line_end, bom, indent, encoding })
     }
 
     pub(crate) fn original_file(&self) -> OriginalFile {

@@ -2,7 +2,8 @@
 
 use super::join_route_path;
 use crate::import_resolution;
-use crate::source::{CallArgument, CallSite, SourceImport};
+use crate::path_role;
+use crate::source::{CallArgument, CallSite, FunctionReference, SourceImport};
 use crate::symbols::SymbolIndex;
 
 pub(super) struct Mount {
@@ -13,6 +14,8 @@ pub(super) struct Mount {
     /// The application or router on which it is mounted.
     parent_file: usize,
     parent_router: Option<String>,
+    /// What runs before the router: `app.use("/api", requireUser, router)`.
+    guards: Vec<String>,
 }
 
 pub(super) fn find_mounts(symbols: &SymbolIndex<'_, '_>) -> Vec<Mount> {
@@ -20,17 +23,33 @@ pub(super) fn find_mounts(symbols: &SymbolIndex<'_, '_>) -> Vec<Mount> {
     let calls = |file: usize| {
         symbols.files[file].source.calls.iter().enumerate().map(move |(at, call)| (file, at, call))
     };
+    // A copy of the program mounts nothing.
+    let files = files.filter(|file| !path_role::is_example_or_test(symbols.files[*file].path));
     files.flat_map(calls).filter_map(|(file, at, call)| parse_mount(symbols, file, at, call)).collect()
 }
 
-/// The prefix of a router, including those of its parent routers.
+/// Whether a file with the routes of a Django project is included by none of the others, and is not where they begin.
+pub(super) fn is_orphan_urlconf(symbols: &SymbolIndex<'_, '_>, mounts: &[Mount], file: usize) -> bool {
+    let path = symbols.files[file].path;
+    let Some(folder) = path.strip_suffix("urls.py") else { return false };
+    let is_django = |mount: &&Mount| symbols.files[mount.parent_file].path.ends_with("urls.py");
+    let begins = ["settings.py", "wsgi.py", "asgi.py", "settings/__init__.py", "settings/base.py"];
+    let is_root = begins.iter().any(|name| symbols.sources.inventory.contains(&format!("{folder}{name}")));
+    !is_root
+        && mounts.iter().filter(is_django).any(|mount| mount.file != file)
+        && !mounts.iter().any(|mount| mount.file == file)
+}
+
+/// The prefix of a router, including those of its parent routers, and what runs before all of its routes, with the file
+/// that says so.
 pub(super) fn mount_prefix(
     symbols: &SymbolIndex<'_, '_>,
     mounts: &[Mount],
     file: usize,
     router: Option<&str>,
-) -> String {
+) -> (String, Vec<(String, usize)>) {
     let (mut prefix, mut file, mut router) = (String::new(), file, router);
+    let mut guards = Vec::new();
     // Three levels are enough in practice, and the bound stops at a router that is mounted on itself.
     for _ in 0..3 {
         let fits = |mount: &&Mount| {
@@ -44,15 +63,15 @@ pub(super) fn mount_prefix(
         let Some(mount) = mounts.iter().find(fits) else { break };
         prefix =
             if prefix.is_empty() { mount.prefix.clone() } else { join_route_path(&mount.prefix, &prefix) };
+        guards.extend(mount.guards.iter().map(|guard| (guard.clone(), mount.parent_file)));
         (file, router) = (mount.parent_file, mount.parent_router.as_deref());
         // An intermediate router may have a prefix, too.
-        let own =
-            router.map(|router| super::router_prefix(symbols.files[file].source, router)).unwrap_or_default();
+        let own = router.map(|router| super::router_prefix(symbols, file, router)).unwrap_or_default();
         if !own.is_empty() {
             prefix = join_route_path(&own, &prefix);
         }
     }
-    prefix
+    (prefix, guards)
 }
 
 /// Whether two names refer to the same router: `chat_router = r = APIRouter()`.
@@ -62,9 +81,16 @@ fn is_same_router(
     one: Option<&str>,
     other: Option<&str>,
 ) -> bool {
+    let source = symbols.files[file].source;
+    // `export const chatRoutes = router`
+    let aliased = |name: Option<&str>| {
+        let named = |reference: &&FunctionReference| reference.holder.as_deref() == name && name.is_some();
+        source.references.iter().find(named).map(|reference| reference.name.clone())
+    };
     let made = |name: Option<&str>| {
-        let binding =
-            symbols.files[file].source.bindings.iter().find(|binding| Some(binding.name.as_str()) == name)?;
+        let original = aliased(name);
+        let name = original.as_deref().or(name);
+        let binding = source.bindings.iter().find(|binding| Some(binding.name.as_str()) == name)?;
         Some((binding.line, binding.callee.as_str()))
     };
     one == other || made(one).is_some() && made(one) == made(other)
@@ -75,14 +101,17 @@ fn parse_mount(symbols: &SymbolIndex<'_, '_>, file: usize, at: usize, call: &Cal
     let text_of = |name: &str| match call.keyword_argument(name) {
         Some(CallArgument::Text(text)) => text.clone(),
         None => String::new(),
+        Some(CallArgument::Name(name)) => {
+            symbols.text_constant(file, name).unwrap_or(super::COMPUTED_PATH).to_owned()
+        }
         Some(_) => super::COMPUTED_PATH.to_owned(),
     };
+    let named = ["router", "blueprint"].iter().find_map(|name| call.keyword_argument(name));
     let (prefix, (target, router)) = match (verb, call.arguments.as_slice()) {
-        ("include_router", [CallArgument::Name(name), ..]) => {
-            (text_of("prefix"), resolve_router(symbols, file, name))
-        }
-        ("register_blueprint", [CallArgument::Name(name), ..]) => {
-            (text_of("url_prefix"), resolve_router(symbols, file, name))
+        ("include_router" | "register_blueprint", arguments) => {
+            let Some(CallArgument::Name(name)) = arguments.first().or(named) else { return None };
+            let prefix = if verb == "include_router" { "prefix" } else { "url_prefix" };
+            (text_of(prefix), resolve_router(symbols, file, name))
         }
         ("use" | "route" | "mount", [CallArgument::Text(prefix), .., CallArgument::Name(name)]) => {
             (prefix.clone(), resolve_router(symbols, file, name))
@@ -94,6 +123,12 @@ fn parse_mount(symbols: &SymbolIndex<'_, '_>, file: usize, at: usize, call: &Cal
             let mut next = symbols.files[file].source.calls.get(at + 1..)?.iter().take(8);
             let required = next.find(|next| next.callee == "require" && next.line >= call.line)?;
             (prefix.clone(), (resolve_module_file(symbols, file, required.first_string()?)?, None))
+        }
+        // Without a prefix: `app.use(routes)`.
+        ("use", [CallArgument::Name(_) | CallArgument::Call(_), ..]) if !object.is_empty() => {
+            let Some(CallArgument::Name(name)) = call.arguments.last() else { return None };
+            let (target, router) = resolve_router(symbols, file, name);
+            (String::new(), Some((target, router)).filter(|_| target != file)?)
         }
         // A function that makes the router.
         ("use" | "route" | "mount", [CallArgument::Text(prefix), .., CallArgument::Call(maker)]) => {
@@ -118,7 +153,12 @@ fn parse_mount(symbols: &SymbolIndex<'_, '_>, file: usize, at: usize, call: &Cal
         _ => return None,
     };
     let at = (!object.is_empty()).then(|| object.to_owned());
-    Some(Mount { prefix, file: target, router, parent_file: file, parent_router: at })
+    let guards = if matches!(verb, "use" | "route") {
+        super::middleware_names(call, call.first_string().is_none())
+    } else {
+        Vec::new()
+    };
+    Some(Mount { prefix, file: target, router, parent_file: file, parent_router: at, guards })
 }
 
 /// Resolves the name under which a router is mounted to its file and its name there.
@@ -126,8 +166,16 @@ fn resolve_router(symbols: &SymbolIndex<'_, '_>, file: usize, name: &str) -> (us
     let (object, rest) = name.split_once('.').unwrap_or((name, ""));
     match symbols.imported_from(file, object) {
         // `users.router`: a module and the router in it.
-        Some((other, _)) if !rest.is_empty() => (other, Some(rest.to_owned())),
+        Some((other, _)) if !rest.is_empty() => match symbols.imported_from(other, rest) {
+            // A file that gathers routers: `app.use("/api", routes.chat)`.
+            Some((third, there)) => {
+                let (third, there) = symbols.defining_file(third, there);
+                (third, Some(there.to_owned()).filter(|there| !there.is_empty()))
+            }
+            None => (other, Some(rest.to_owned())),
+        },
         Some((other, there)) => {
+            let (other, there) = symbols.defining_file(other, there);
             (other, Some(there.to_owned()).filter(|there| !there.is_empty() && there != "default"))
         }
         None => (file, Some(name.to_owned())),

@@ -160,6 +160,12 @@ impl<'t> PythonVisitor<'t> {
     }
 
     fn record_binding(&mut self, target: &Expr, value: &Expr) {
+        if let (Some(name), Expr::StringLiteral(text)) = (target.as_name_expr(), value)
+            && self.functions.is_empty()
+        {
+            let class = self.classes.last().map(String::as_str);
+            self.source.add_text_constant(class, &name.id, text.value.to_str());
+        }
         if let (Some(name), Some(part)) = (target.as_name_expr(), Self::request_part_of_value(value)) {
             let within = self.functions.last().copied();
             self.source.add_request_name(within, &name.id);
@@ -227,9 +233,10 @@ impl<'t> PythonVisitor<'t> {
 
     /// The part of the request that a name holds.
     fn request_part(&self, name: &str) -> Option<RequestPart> {
-        let within = self.functions.last().copied();
+        // Also what an enclosing function has: a generator inside a handler.
+        let is_near = |within: &Option<usize>| within.is_none_or(|at| self.functions.contains(&at));
         let aliases = self.request_aliases.iter().rev();
-        let mut known = aliases.filter(|(function, ..)| *function == within);
+        let mut known = aliases.filter(|(function, ..)| is_near(function));
         known.find(|(_, alias, _)| alias == name).map(|(.., part)| *part).or_else(|| request_part(name))
     }
 
@@ -254,7 +261,10 @@ impl<'t> PythonVisitor<'t> {
 
     /// Records a field that is read from a part of the request.
     fn record_request_field(&mut self, part: RequestPart, field: &str) {
-        self.source.add_request_field(self.functions.last().copied(), part, field);
+        // What a generator inside a handler reads, the handler reads.
+        for function in self.functions.clone() {
+            self.source.add_request_field(Some(function), part, field);
+        }
     }
 
     fn record_provider_url(&mut self, text: &str, at: TextSize) {
@@ -389,14 +399,23 @@ fn parameter_part(default: &Expr) -> Option<RequestPart> {
     match callee.rsplit('.').next()? {
         "Form" => Some(RequestPart::Form),
         "Query" => Some(RequestPart::Query),
-        "Body" => Some(RequestPart::Json),
+        "Body" if call.arguments.find_keyword("embed").is_some() => Some(RequestPart::Json),
+        "Body" => Some(RequestPart::Body),
+        "Header" | "Cookie" => Some(RequestPart::Header),
         _ => None,
     }
 }
 
 /// `message: Annotated[str, Form()]`.
 fn annotated_part(annotation: &str) -> Option<RequestPart> {
-    let known = [("Form(", RequestPart::Form), ("Query(", RequestPart::Query), ("Body(", RequestPart::Json)];
+    let known = [
+        ("Form(", RequestPart::Form),
+        ("Query(", RequestPart::Query),
+        ("Body(embed", RequestPart::Json),
+        ("Body(", RequestPart::Body),
+        ("Header(", RequestPart::Header),
+        ("Cookie(", RequestPart::Header),
+    ];
     let found = known.iter().find(|(call, _)| annotation.contains(call));
     found.filter(|_| annotation.starts_with("Annotated[")).map(|(_, part)| *part)
 }
@@ -472,7 +491,9 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
             }
             Stmt::AnnAssign(assign) => {
                 match &assign.value {
-                    Some(value) if called_name(value).is_some() => self.record_binding(&assign.target, value),
+                    Some(value) if called_name(value).is_some() || value.is_string_literal_expr() => {
+                        self.record_binding(&assign.target, value);
+                    }
                     // `service: ChatService = app.state.service`: the type tells more than the value.
                     _ => self.record_declared_type(&assign.target, &assign.annotation),
                 }
@@ -499,7 +520,12 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
             }
             Expr::Call(call) => {
                 let site = self.call_site(call);
-                let reads = site.callee.strip_suffix(".get").and_then(|body| self.request_part(body));
+                let object = match call.func.as_ref() {
+                    Expr::Attribute(attribute) => Self::request_part_of_value(&attribute.value),
+                    _ => None,
+                };
+                let body = site.callee.strip_suffix(".get");
+                let reads = body.and_then(|body| self.request_part(body).or(object));
                 if let (Some(object), Some(field)) = (site.callee.strip_suffix(".get"), site.first_string()) {
                     self.source.add_parameter_field(&self.functions, object, field);
                 }
@@ -511,7 +537,9 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
                 self.source.calls.push(site);
             }
             Expr::Subscript(subscript) => {
-                let reads = dotted_name(&subscript.value).and_then(|body| self.request_part(&body));
+                let reads = dotted_name(&subscript.value)
+                    .and_then(|body| self.request_part(&body))
+                    .or_else(|| Self::request_part_of_value(&subscript.value));
                 if let (Some(part), Expr::StringLiteral(key)) = (reads, subscript.slice.as_ref()) {
                     self.record_request_field(part, key.value.to_str());
                 }

@@ -431,6 +431,12 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             self.record_require(&node.id, module, node.span);
         }
         self.record_references(bound_name(&node.id).as_deref(), init);
+        if let (Some(name), Expression::StringLiteral(text)) =
+            (bound_name(&node.id), init.get_inner_expression())
+            && self.functions.is_empty()
+        {
+            self.source.add_text_constant(None, &name, &text.value);
+        }
         if let (Some(name), Some(callee)) = (bound_name(&node.id), called_name(init)) {
             let (line, within) = (self.line(node.span), self.functions.last().copied());
             self.source.bindings.push(CallBinding { name, callee, line, within, is_absent_on_import: false });
@@ -651,7 +657,19 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
 
     fn visit_export_default_declaration(&mut self, node: &ExportDefaultDeclaration<'a>) {
         self.source.exports.push("default".to_owned());
+        // `export default withAuth(handler)`, `export default withAuth(async (req, res) => {…})`
+        let wrapped = match &node.declaration {
+            ExportDefaultDeclarationKind::CallExpression(call) => call.arguments.last(),
+            _ => None,
+        };
         self.source.default_export = match &node.declaration {
+            ExportDefaultDeclarationKind::CallExpression(_) => match wrapped {
+                Some(ArgumentNode::Identifier(name)) => Some(name.name.to_string()),
+                Some(ArgumentNode::FunctionExpression(function)) => {
+                    function.id.as_ref().map(|id| id.name.to_string())
+                }
+                _ => None,
+            },
             ExportDefaultDeclarationKind::FunctionDeclaration(function) => {
                 function.id.as_ref().map(|id| id.name.to_string())
             }
@@ -662,6 +680,9 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             node.declaration,
             ExportDefaultDeclarationKind::FunctionDeclaration(_)
                 | ExportDefaultDeclarationKind::ArrowFunctionExpression(_)
+        ) || matches!(
+            wrapped,
+            Some(ArgumentNode::ArrowFunctionExpression(_) | ArgumentNode::FunctionExpression(_))
         ) {
             self.name = Some(("default".to_owned(), node.span));
         }

@@ -4,9 +4,11 @@ use codebase::Route;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::{FieldValue, IdForm, RequestField};
+use super::{FieldValue, IdForm, RequestField, is_message_list};
 use crate::package::is_python_file;
-use crate::target::{is_id_name, is_invented_id, is_text_type, tells_text, variable_name};
+use crate::target::{
+    is_id_name, is_instruction_name, is_invented_id, is_text_type, names_no_text, tells_text, variable_name,
+};
 
 #[rustfmt::skip] // lists, not columns
 pub(super) const INPUT_FIELDS: &[&str] = &[
@@ -20,7 +22,8 @@ pub(super) const MESSAGE_LIST_FIELDS: &[&str] = &["messages", "history", "conver
 #[rustfmt::skip]
 pub(super) const REPLY_FIELDS: &[&str] = &[
     "answer", "reply", "response", "output", "text", "content", "result", "completion", "final_output", "data", "message",
-    "bot_response", "botResponse", "ai_response", "aiResponse", "assistant", "generated_text", "response_text",
+    "bot_response", "botResponse", "ai_response", "aiResponse", "assistant", "generated_text", "response_text", "final_answer",
+    "final_response", "explanation", "report", "executive_summary", "summary",
 ];
 /// Response fields that report status and never contain the reply.
 pub(super) const STATUS_FIELDS: &[&str] =
@@ -64,8 +67,15 @@ pub(super) fn choose_field(route: &Route, source: &str) -> Option<RequestField> 
             RequestField::Messages((*name).to_owned())
         });
     }
-    let is_known =
-        |name: &str| is_id_name(name) || OPTIONAL_FIELDS.contains(&name) || FILE_FIELDS.contains(&name);
+    if let Some(list) = route.request.iter().find(|name| is_message_list(route, name)) {
+        return Some(RequestField::Messages(list.clone()));
+    }
+    let is_known = |name: &str| {
+        is_id_name(name)
+            || OPTIONAL_FIELDS.contains(&name)
+            || FILE_FIELDS.contains(&name)
+            || names_no_text(name) && !tells_text(name)
+    };
     let is_optional = |name: &&String| {
         let may_miss = route.optional.contains(*name)
             || route.declared.iter().any(|field| field.name == **name && field.optional);
@@ -104,35 +114,48 @@ pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option
     }
     // In JavaScript, a missing field matters only where code reads members of it, or lets it name the model.
     let plain = regex::escape(name);
-    let used = match name.to_lowercase().contains("model") {
-        true => format!(r"\b{plain}\.\w|\(\s*{plain}\s*[,)]"),
-        false => format!(r"\b{plain}\.\w"),
-    };
+    let given = if name.to_lowercase().contains("model") { r"|\(\s*NAME\s*[,)]" } else { "" };
+    let used = format!(r"\bNAME\.\w{given}").replace("NAME", &plain);
     let is_used = Regex::new(&used).is_ok_and(|used| used.is_match(source));
-    let is_left_out = !is_python_file(&route.file)
-        && !(declared.is_some() && route.is_validated)
-        && !is_refused
-        && !is_used;
-    if is_left_out && (is_id_name(name) || declared.is_some_and(|_| !annotation.ends_with("[]"))) {
-        return None;
+    let is_checked = declared.is_some() && route.is_validated;
+    let is_left_out = !(is_python_file(&route.file) || is_checked || is_refused || is_used);
+    let is_declared_text =
+        declared.is_some() && (annotation == "string" || annotation.starts_with(['"', '\'']));
+    if is_left_out {
+        match annotation.split(['"', '\'']).nth(1) {
+            _ if declared.is_none() && is_id_name(name) => return None,
+            // `visibility: "private" | "public"`.
+            Some(first) if is_declared_text => return Some(FieldValue::Constant(json!(first))),
+            _ if is_declared_text && !is_id_name(name) => {
+                return Some(FieldValue::Optional(field_variable(name)));
+            }
+            _ if declared.is_some() && !annotation.ends_with("[]") && !is_declared_text => return None,
+            _ => {}
+        }
     }
+    let is_conversation = MESSAGE_LIST_FIELDS.contains(&name) || name.to_lowercase().ends_with("history");
     let is_list = annotation.starts_with("list")
         || annotation.ends_with("[]")
-        || annotation.is_empty()
-            && (MESSAGE_LIST_FIELDS.contains(&name) || name.to_lowercase().ends_with("history"));
+        || annotation.is_empty() && is_conversation;
+    // What an empty list would leave out, nobody else knows: `model_ids: list[UUID]`.
+    let holds_values = ["list[uuid", "list[str", "list[int", "string[]", "number[]"];
+    let is_chosen_list = is_list
+        && !is_conversation
+        && !may_miss
+        && holds_values.iter().any(|kind| annotation.starts_with(kind))
+        && (is_checked || is_refused);
     let is_string = annotation.is_empty() || is_text_type(&annotation) || annotation == "string";
-    let is_uuid = annotation.contains("uuid");
+    let is_uuid = annotation.contains("uuid") && !is_list;
     let constant = |value: Value| Some(FieldValue::Constant(value));
-    if is_list {
+    if is_list && !is_chosen_list {
         return constant(json!([]));
     }
-    if is_id_name(name) && is_invented_id(name) {
-        return if is_string || is_uuid {
-            let form = if is_uuid { IdForm::Uuid } else { IdForm::of_name(name) };
-            Some(FieldValue::Id(format!("AGENT_{}", variable_name(name)), form))
-        } else {
-            constant(json!(1))
-        };
+    // An id of MongoDB has a form of its own.
+    let is_object_id = Regex::new(&format!(r"(?:findById\w*|ObjectId|findOne\w*ById)\(\s*{plain}\b"))
+        .is_ok_and(|found| found.is_match(source));
+    if is_id_name(name) && is_invented_id(name) && (is_string || is_uuid) && !is_object_id {
+        let form = if is_uuid { IdForm::Uuid } else { IdForm::of_name(name) };
+        return Some(FieldValue::Id(format!("AGENT_{}", variable_name(name)), form));
     }
     match (annotation.as_str(), name) {
         ("bool" | "boolean", _) => return constant(json!(false)),
@@ -150,7 +173,12 @@ pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option
     }
     // Code that reads a field does not tell that it must be there, unless it refuses requests without it.
     let is_needed = declared.is_some() || is_read_in_any_case || is_id_name(name) || is_refused;
-    is_needed.then(|| FieldValue::Variable(field_variable(name)))
+    let variable = field_variable(name);
+    let is_text = is_string && !is_list
+        || is_uuid
+        || annotation.starts_with(['"', '\''])
+        || annotation.starts_with("literal");
+    is_needed.then_some(if is_text { FieldValue::Variable(variable) } else { FieldValue::Parsed(variable) })
 }
 
 /// The environment variable for a field. The bridges read two themselves.
@@ -178,12 +206,10 @@ fn is_read_as_object(source: &str, name: &str) -> bool {
 
 /// Whether code answers with an error if a field is not there: `if not name: return …, 400`.
 pub(super) fn is_refused_without(source: &str, name: &str) -> bool {
-    const NEAR: usize = 200;
+    const NEAR: usize = 600;
     // Also under the name of the variable that it is put into: `unique_id = request.args.get("uniqueId")`.
-    let put_into = format!(
-        r#"\b(\w+)\s*(?::\s*[\w\[\] |]+)?=\s*[^=\n;]*[\x22'.]{}\b[\x22')\];,\s]"#,
-        regex::escape(name)
-    );
+    let put_into =
+        format!(r"\b(\w+)\s*(?::\s*[\w\[\] |]+)?=\s*[^=\n;]*[\x22'.]{}\b[\x22')\];,\s]", regex::escape(name));
     let variables = Regex::new(&put_into).ok().into_iter().flat_map(|put_into| {
         put_into.captures_iter(source).map(|found| found[1].to_owned()).collect::<Vec<_>>()
     });
@@ -206,7 +232,10 @@ pub(super) fn is_refused_without(source: &str, name: &str) -> bool {
 /// The field among these that takes what a user says, by its name.
 pub(crate) fn find_text_field(names: &[String]) -> Option<String> {
     let known = INPUT_FIELDS.iter().find(|known| names.iter().any(|name| name == *known));
-    let told = || names.iter().find(|name| tells_text(name) && !tells_reply(name)).cloned();
+    let told = || {
+        let is_told = |name: &&String| tells_text(name) && !tells_reply(name) && !is_instruction_name(name);
+        names.iter().find(is_told).cloned()
+    };
     known.map(|known| (*known).to_owned()).or_else(told)
 }
 
@@ -228,8 +257,18 @@ pub(crate) fn tells_reply(name: &str) -> bool {
     WORDS.iter().any(|word| name.to_lowercase().contains(word))
 }
 
-pub(crate) fn find_reply_field(fields: &[String]) -> Option<String> {
-    let told: Vec<&String> = fields.iter().filter(|field| !STATUS_FIELDS.contains(&field.as_str())).collect();
+/// The field of a response that holds the answer. `request`: what was sent, which some programs send back.
+pub(crate) fn find_reply_field(fields: &[String], request: &[String]) -> Option<String> {
+    let is_other = |field: &String| {
+        let lower = field.to_lowercase();
+        STATUS_FIELDS.contains(&field.as_str())
+            || is_id_name(field)
+            || ["_to", "_at", "_type", "_time", "_count", "_url", "timestamp"]
+                .iter()
+                .any(|end| lower.ends_with(end))
+            || request.contains(field) && !REPLY_FIELDS.contains(&field.as_str())
+    };
+    let told: Vec<&String> = fields.iter().filter(|field| !is_other(field)).collect();
     let known = REPLY_FIELDS
         .iter()
         .find(|known| told.iter().any(|field| field == *known))

@@ -3,7 +3,7 @@
 use codebase::Route;
 use regex::Regex;
 
-use super::fields::{STATUS_FIELDS, is_refused_without};
+use super::fields::{STATUS_FIELDS, is_refused_without, tells_reply};
 
 /// Words in the names of middleware and dependencies that require authentication.
 #[rustfmt::skip]
@@ -14,22 +14,49 @@ const GUARD_WORDS: &[&str] = &[
 
 /// Why one text cannot be sent to a route, or its answer not be had, if that is so.
 pub(super) fn find_obstacle(route: &Route, source: &str) -> Option<&'static str> {
+    #[rustfmt::skip] // a list, not a column
     let streams =
-        ["StreamingResponse", "EventSourceResponse", "text/event-stream", "yield ", "ReadableStream"]
-            .iter()
-            .any(|word| source.contains(word));
-    let is_status = |name: &String| STATUS_FIELDS.contains(&name.as_str());
+        ["StreamingResponse", "EventSourceResponse", "text/event-stream", "yield ", "ReadableStream", "streamSSE(", "streamText(",
+         "stream(", ".pipe(", ".write("].iter().any(|word| source.contains(word));
+    let is_status =
+        |name: &String| STATUS_FIELDS.contains(&name.as_str()) || name.to_lowercase().ends_with("id");
     if expects_file(route, source) {
         Some("expects a file")
     } else if answers_with_page(source) {
         Some("answers with a page, not with the text of an answer")
-    } else if answers_later(source) {
+    } else if answers_later(source) && !route.response.iter().any(|field| tells_reply(field)) {
         Some("starts the work in the background and answers before it is done")
-    } else if !streams && !route.response.is_empty() && route.response.iter().all(is_status) {
-        Some("returns only a status")
+    } else if !streams
+        && !route.response.is_empty()
+        && route.response.iter().all(is_status)
+        && !returns_value_of_others(source)
+    {
+        Some("returns only a status or an id, as far as its code shows")
     } else {
         None
     }
+}
+
+/// Whether a handler gives back something whose fields its own code does not show: `return answer`.
+fn returns_value_of_others(source: &str) -> bool {
+    let returned = Regex::new(r"\breturn\s+(?:await\s+)?([A-Za-z_$][\w$]*)");
+    let made_here = [
+        "res",
+        "NextResponse",
+        "Response",
+        "reply",
+        "c",
+        "ctx",
+        "json",
+        "jsonify",
+        "JsonResponse",
+        "JSONResponse",
+        "new",
+        "None",
+        "null",
+        "h",
+    ];
+    returned.is_ok_and(|returned| returned.captures_iter(source).any(|found| !made_here.contains(&&found[1])))
 }
 
 /// Whether a handler reads a file from the request.
@@ -37,21 +64,35 @@ pub(super) fn expects_file(route: &Route, source: &str) -> bool {
     let by_code =
         ["UploadFile", "request.files", "request.FILES", "req.file", "req.files", "FileInterceptor"];
     let by_guard = |guard: &String| guard.contains("upload") || guard.contains("multer");
+    // Read only if it is there, and nothing says that it has to be.
+    let may_miss = Regex::new(
+        r"req\.files?\?\.|if\s*\(\s*req\.files?\b|(?:File\(\s*(?:default\s*=\s*)?None|Optional\[\s*(?:List\[|list\[)?\s*UploadFile|UploadFile\]?\s*\|\s*None)|request\.(?:files|FILES)\.get\(",
+    );
+    let is_refused = Regex::new(
+        r"!\s*req\.files?\b|\bnot\s+(?:file|files|image|upload\w*)\b|[\x22']\w*[\x22']\s+not\s+in\s+request\.files",
+    );
+    if let (Ok(may_miss), Ok(is_refused)) = (may_miss, is_refused)
+        && may_miss.is_match(source)
+        && !is_refused.is_match(source)
+    {
+        return false;
+    }
     by_code.iter().any(|word| source.contains(word)) || route.guards.iter().any(by_guard)
 }
 
 /// Whether a handler only renders templates.
 pub(super) fn answers_with_page(source: &str) -> bool {
-    let has = |words: &[&str]| words.iter().any(|word| source.contains(word));
-    has(&["render_template(", "return render(", "TemplateResponse(", "res.render(", "render_to_string("])
-        && !has(&[
-            "jsonify(",
-            "JsonResponse(",
-            "JSONResponse(",
-            "Response(",
-            ".json(",
-            "StreamingHttpResponse",
-        ])
+    let page = Regex::new(
+        r"\b(?:render_template|TemplateResponse|render_to_string)\(|\breturn render\(|\bres\.render\(",
+    );
+    let other = Regex::new(
+        r"\b(?:jsonify|JsonResponse|JSONResponse|Response|PlainTextResponse|StreamingResponse|StreamingHttpResponse)\(|\.json\(",
+    );
+    let is_in =
+        |words: &Result<Regex, regex::Error>| words.as_ref().is_ok_and(|words| words.is_match(source));
+    // The body of a request is read by `.json()`, too.
+    let rest = source.replace("request.json(", "");
+    is_in(&page) && !other.as_ref().is_ok_and(|other| other.is_match(&rest))
 }
 
 /// Whether a handler hands the work to a queue or a background task.
@@ -65,25 +106,38 @@ pub(super) fn answers_later(source: &str) -> bool {
 
 /// The guard among the names in front of a handler, if one checks who calls.
 pub(crate) fn find_guard(guards: &[String]) -> Option<&String> {
-    guards.iter().find(|name| GUARD_WORDS.iter().any(|word| name.to_lowercase().contains(word)))
+    guards.iter().find(|name| {
+        let name = name.to_lowercase();
+        !name.contains("optional") && GUARD_WORDS.iter().any(|word| name.contains(word))
+    })
 }
 
 /// Whether the name of a parameter or dependency tells that it identifies the caller.
 pub(crate) fn is_guard_name(name: &str) -> bool {
     let name = name.to_lowercase();
-    name == "user" || name.ends_with("_user") || GUARD_WORDS.iter().any(|word| name.contains(word))
+    // `get_optional_user` lets everyone in.
+    !name.contains("optional")
+        && (name == "user" || name.ends_with("_user") || GUARD_WORDS.iter().any(|word| name.contains(word)))
 }
 
 /// The headers of its own without which a handler refuses a request.
 pub(super) fn required_headers(source: &str) -> Vec<String> {
     let read =
         Regex::new(r#"(?i)\b(\w+)\s*(?::\s*\w+\s*)?=\s*[^=\n]*headers(?:\.get\(|\[)\s*["'](x-[\w-]+)["']"#);
-    let declared = Regex::new(r"(\w+)\s*:\s*[^=,\n]+=\s*Header\(\s*\.\.\.");
-    let (Ok(read), Ok(declared)) = (read, declared) else { return Vec::new() };
+    // `site_key: Annotated[str, Header(alias="X-Site-Key")]`, `key: str = Header(...)`: without a default.
+    let declared = Regex::new(
+        r"(\w+)\s*:\s*(?:Annotated\[\s*str\s*,\s*Header\(([^)]*)\)\s*\]\s*(=)?|[^=,\n\[]+=\s*Header\(\s*(\.\.\.[^)]*)\))",
+    );
+    let alias = Regex::new(r"alias\s*=\s*[\x22']([\w-]+)[\x22']");
+    let (Ok(read), Ok(declared), Ok(alias)) = (read, declared, alias) else { return Vec::new() };
     let asked = read.captures_iter(source).filter(|found| is_refused_without(source, &found[1]));
     let asked = asked.map(|found| found[2].to_lowercase());
-    let mut all: Vec<String> =
-        asked.chain(declared.captures_iter(source).map(|found| found[1].replace('_', "-"))).collect();
+    let declared = declared.captures_iter(source).filter(|found| found.get(3).is_none()).map(|found| {
+        let given = found.get(2).or_else(|| found.get(4)).map_or("", |given| given.as_str());
+        let named = alias.captures(given).map(|named| named[1].to_owned());
+        named.unwrap_or_else(|| found[1].replace('_', "-"))
+    });
+    let mut all: Vec<String> = asked.chain(declared).collect();
     all.dedup();
     all
 }
@@ -92,11 +146,29 @@ pub(super) fn required_headers(source: &str) -> Vec<String> {
 pub(super) fn credential_header(source: &str) -> String {
     let read = Regex::new(r#"(?i)headers(?:\.get\(|\[|\.)\s*["']?([\w-]*(?:key|token|secret|auth)[\w-]*)"#);
     let found = read.ok().and_then(|read| Some(read.captures(source)?.get(1)?.as_str().to_owned()));
+    // `api_key_header = APIKeyHeader(name="X-API-Key")`
+    let by_scheme = || {
+        let scheme = Regex::new(r"APIKeyHeader\([^)]*name\s*=\s*[\x22']([\w-]+)[\x22']").ok()?;
+        Some(scheme.captures(source)?.get(1)?.as_str().to_owned())
+    };
+    // `key: str = Header(..., alias="X-API-Key")`, `x_api_key: str | None = Header(None)`
+    let by_alias = || {
+        let alias = Regex::new(r"Header\([^)]*alias\s*=\s*[\x22']([\w-]+)[\x22']").ok()?;
+        Some(alias.captures(source)?.get(1)?.as_str().to_owned())
+    };
     let by_parameter = || {
         let parameter = Regex::new(r"(\w*(?:key|token|secret)\w*)\s*:\s*[^=,)]+=\s*Header\(").ok()?;
         Some(parameter.captures(source)?.get(1)?.as_str().replace('_', "-"))
     };
-    found.or_else(by_parameter).unwrap_or_else(|| "Authorization".to_owned())
+    let found =
+        found.map(
+            |name| if name.eq_ignore_ascii_case("authorization") { "Authorization".to_owned() } else { name },
+        );
+    by_scheme()
+        .or_else(by_alias)
+        .or_else(by_parameter)
+        .or(found)
+        .unwrap_or_else(|| "Authorization".to_owned())
 }
 
 /// A member that the code reads from each message but that messages usually do not have.

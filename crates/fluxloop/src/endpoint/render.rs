@@ -33,8 +33,9 @@ pub(super) fn id_expression(variable: &str, form: IdForm, language: BridgeLangua
         (BridgeLanguage::Python, IdForm::Uuid) => {
             format!("os.environ.get({}, str(uuid.uuid4()))", json!(variable))
         }
+        (_, IdForm::Opened) => "opened_id".to_owned(),
         (BridgeLanguage::Script, IdForm::Name) => format!("process.env.{variable} ?? \"fluxloop\""),
-        (BridgeLanguage::Script, IdForm::Uuid) => format!("process.env.{variable} ?? crypto.randomUUID()"),
+        (BridgeLanguage::Script, IdForm::Uuid) => format!("process.env.{variable} ?? randomUUID()"),
     }
 }
 
@@ -44,13 +45,20 @@ pub(super) fn render_value(value: &Value, language: BridgeLanguage) -> String {
     match (value, language) {
         (Value::String(text), _) if text == "TEXT" => "message".to_owned(),
         (Value::String(text), BridgeLanguage::Python) if text == "NEW_UUID" => "str(uuid.uuid4())".to_owned(),
-        (Value::String(text), BridgeLanguage::Script) if text == "NEW_UUID" => {
-            "crypto.randomUUID()".to_owned()
-        }
+        (Value::String(text), BridgeLanguage::Script) if text == "NEW_UUID" => "randomUUID()".to_owned(),
         (Value::String(text), _) => match text.split_once(':') {
             Some(("VARIABLE", variable)) => required_call(variable, language),
+            Some(("PARSED", variable)) => match language {
+                BridgeLanguage::Python => format!("json.loads({})", required_call(variable, language)),
+                BridgeLanguage::Script => format!("JSON.parse({})", required_call(variable, language)),
+            },
+            Some(("OPTIONAL", variable)) => match language {
+                BridgeLanguage::Python => format!("os.environ.get({})", json!(variable)),
+                BridgeLanguage::Script => format!("process.env.{variable}"),
+            },
             Some(("ID", variable)) => id_expression(variable, IdForm::Name, language),
             Some(("UUID", variable)) => id_expression(variable, IdForm::Uuid, language),
+            Some(("OPENED", variable)) => id_expression(variable, IdForm::Opened, language),
             _ => value.to_string(),
         },
         (Value::Array(items), _) => format!("[{}]", items.iter().map(each).collect::<Vec<_>>().join(", ")),
@@ -96,14 +104,20 @@ impl AgentEndpoint {
         let more = self.extra_fields.iter().map(|(name, value)| match value {
             FieldValue::Constant(value) => (name.clone(), value.clone()),
             FieldValue::Variable(variable) => (name.clone(), json!(format!("VARIABLE:{variable}"))),
+            FieldValue::Parsed(variable) => (name.clone(), json!(format!("PARSED:{variable}"))),
+            FieldValue::Optional(variable) => (name.clone(), json!(format!("OPTIONAL:{variable}"))),
             FieldValue::Id(variable, IdForm::Name) => (name.clone(), json!(format!("ID:{variable}"))),
             FieldValue::Id(variable, IdForm::Uuid) => (name.clone(), json!(format!("UUID:{variable}"))),
+            FieldValue::Id(variable, IdForm::Opened) => (name.clone(), json!(format!("OPENED:{variable}"))),
         });
         Value::Object(std::iter::once((self.name().to_owned(), text)).chain(more).collect())
     }
 
     /// The fields as an expression over the variable `message`.
     pub(super) fn fields_expression(&self, language: BridgeLanguage) -> String {
+        if self.is_bare && self.encoding == Encoding::Json {
+            return "message".to_owned();
+        }
         render_value(&self.request_fields(), language)
     }
 
@@ -136,9 +150,32 @@ impl AgentEndpoint {
             .map_or_else(|| "answer".to_owned(), |name| format!("answer?.[{}] ?? answer", json!(name)))
     }
 
+    /// What a test client does before the request.
+    pub(crate) fn lines_before(&self, indent: &str) -> String {
+        let page = self.opening_page.as_ref().map(|page| {
+            format!("{indent}client.get({})  # It fills the session, as in a browser.\n", json!(page))
+        });
+        let opened = self.opening.as_ref().map(|opening| {
+            format!("{indent}opened_id = os.environ.get({}) or _opened(client)\n", json!(opening.variable))
+        });
+        page.into_iter().chain(opened).collect()
+    }
+
     /// Python functions that read the environment, if the request needs them.
     pub(super) fn python_helpers(&self) -> String {
         let mut helpers = String::new();
+        if let Some(opening) = &self.opening {
+            let headers = if self.needs_credentials() { ", headers=_headers()" } else { "" };
+            helpers.push_str(&render_template(
+                include_str!("../templates/opening.py"),
+                &[
+                    ("PATH", &json!(opening.path).to_string()),
+                    ("HEADERS", headers),
+                    ("NAME", &opening.path.replace(['"', '\\', '{', '}'], "")),
+                    ("ID", &json!(opening.id_field).to_string()),
+                ],
+            ));
+        }
         if !self.variables().is_empty() {
             helpers.push_str(include_str!("../templates/required.py"));
         }
@@ -218,7 +255,8 @@ impl AgentEndpoint {
         let fields = self.fields_expression(BridgeLanguage::Script);
         let suffix = self.url_suffix(BridgeLanguage::Script);
         let headers = if self.needs_credentials() { ", ...headers()" } else { "" };
-        let timeout = "signal: AbortSignal.timeout(timeout)";
+        let timeout = "redirect: \"manual\", signal: AbortSignal.timeout(timeout)";
+        let split_timeout = timeout.replace(", ", ",\n    ");
         let request = match self.encoding {
             Encoding::Query => format!(
                 "  const query = new URLSearchParams({fields});\n  return fetch(`${{url{suffix}}}?${{query}}`, {{ method: \"{}\", \
@@ -227,12 +265,12 @@ impl AgentEndpoint {
             ),
             Encoding::Form => format!(
                 "  return fetch(url{suffix}, {{\n    method: \"{}\",\n    headers: {{ \"content-type\": \
-                 \"application/x-www-form-urlencoded\"{headers} }},\n    body: new URLSearchParams({fields}),\n    {timeout},\n  }});",
+                 \"application/x-www-form-urlencoded\"{headers} }},\n    body: new URLSearchParams({fields}),\n    {split_timeout},\n  }});",
                 self.method
             ),
             Encoding::Json => format!(
                 "  return fetch(url{suffix}, {{\n    method: \"{}\",\n    headers: {{ \"content-type\": \"application/json\"{headers} \
-                 }},\n    body: JSON.stringify({fields}),\n    {timeout},\n  }});",
+                 }},\n    body: JSON.stringify({fields}),\n    {split_timeout},\n  }});",
                 self.method
             ),
         };
@@ -250,6 +288,10 @@ impl AgentEndpoint {
         render_template(
             include_str!("../templates/bridge.mjs"),
             &[
+                (
+                    "IMPORTS",
+                    if self.makes_ids() { "import { randomUUID } from \"node:crypto\";\n" } else { "" },
+                ),
                 ("URL", &json!(self.url(base)).to_string()),
                 ("REQUEST", &request),
                 ("HELPERS", &helpers),

@@ -222,6 +222,15 @@ impl IntegrationSearch<'_> {
             let candidate = AgentCandidate::from_route(self.profile, route, Some(field));
             let is_wanted = self.options.agent.as_ref().is_none_or(|wanted| *wanted == candidate.value);
             let field = candidate.field.as_ref().map(UnresolvedField::placeholder);
+            // Is it the field alone that is missing? What else speaks against a route is a warning where it is named.
+            let by_field = IntegrationAttempt { field: field.as_deref(), ..IntegrationAttempt::default() };
+            let is_that_all = self.options.agent.is_some()
+                || self
+                    .try_integrate(folder, recipe, by_field)
+                    .is_ok_and(|found| found.candidates.iter().any(|one| one.agent == candidate.value));
+            if !is_that_all {
+                continue;
+            }
             let what = IntegrationAttempt {
                 agent: Some(&candidate.value),
                 field: field.as_deref(),

@@ -4,10 +4,9 @@ import ast
 import json
 @IMPORTS@import sys
 from pathlib import Path
-
+@PACKAGES@
 # The program's own modules, from wherever FluxLoop is started.
-sys.path.insert(0, str(Path(__file__).resolve().parents[@UP@]@FOLDER@))
-
+@PLACE@
 @SETUP@
 
 
@@ -15,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[@UP@]@FOLDER@))
 @HELPERS@
 
 def _reply(status: int, text: str) -> str:
-    if status >= 400:
-        raise RuntimeError(f"@ROUTE@ answered {status}: {text[:500]}")
+    if status >= 300:
+        why = " (a redirect; is a login needed?)" if status < 400 else ""
+        raise RuntimeError(f"@ROUTE@ answered {status}{why}: {text[:500]}")
 @ANSWER@

@@ -12,20 +12,41 @@ import urllib.request
 @IMPORTS@
 URL = os.environ.get("AGENT_URL", @URL@)
 TIMEOUT = float(os.environ.get("AGENT_TIMEOUT", "60"))
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None  # What it leads to, such as a login page, is no answer.
+
+
 # The program is on this machine: no proxy.
-_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
 
 
 def run(message: str) -> str:
     try:
         with _opener.open(_request(message), timeout=TIMEOUT) as answer:
-            text = answer.read().decode("utf-8", "replace")
+            text = _read(answer)
     except urllib.error.HTTPError as error:
+        to = error.headers.get("location")
+        why = f" (a redirect to {to}; is a login needed?)" if to else ""
         detail = error.read().decode("utf-8", "replace")[:500]
-        raise RuntimeError(f"{URL} answered {error.code}: {detail}") from error
+        raise RuntimeError(f"{URL} answered {error.code}{why}: {detail}") from error
     except urllib.error.URLError as error:
         raise RuntimeError(f"{URL} cannot be reached: {error.reason}") from error
     return _reply(text)
+
+
+def _read(answer) -> str:
+    """A stream may stay open after its last piece: what has come by then is the answer."""
+    pieces = []
+    try:
+        while piece := answer.read1(65536):
+            pieces.append(piece)
+    except TimeoutError:
+        if not pieces:
+            raise
+    return b"".join(pieces).decode("utf-8", "replace")
 
 
 def _request(message: str) -> urllib.request.Request:

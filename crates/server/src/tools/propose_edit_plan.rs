@@ -134,6 +134,9 @@ struct BlockerView {
     /// The argument that lifts it.
     #[serde(skip_serializing_if = "Option::is_none")]
     argument: Option<&'static str>,
+    /// A value for it that exists in the repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    example: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -165,6 +168,7 @@ impl BlockerView {
             path: blocker.location.as_ref().map(|(path, _)| path.clone()),
             line: blocker.location.as_ref().map(|(_, line)| *line).filter(|line| *line > 0),
             argument: blocker.argument,
+            example: blocker.example.clone(),
         }
     }
 }

@@ -150,9 +150,11 @@ impl WorkflowStages {
         let [integration_steps, edit_plan, validation] = if let Some(recipe) = named.or_else(likely) {
             run_integration_stages(call, repository, recipe, options, budget, &mut proposed)?
         } else {
-            let why = "no supported framework and no function that calls a language model was found; pass the function to run as `agent` \
-                       (\"path/to/file.py:function\"), or another `framework`";
-            [why, "there are no steps to plan", "there is no plan to validate"].map(skipped_stage)
+            let why = format!(
+                "{}; pass what to run as `agent` (\"path/to/file.py:function\", \"POST /chat\"), or another `framework`",
+                fluxloop::nothing_to_integrate(&repository.profile)
+            );
+            [why.as_str(), "there are no steps to plan", "there is no plan to validate"].map(skipped_stage)
         };
         Ok(Self { detection, integration_steps, edit_plan, validation, proposed })
     }

@@ -1,0 +1,199 @@
+//! Whether a function or an object can be called with one text, and how.
+
+use codebase::{Evidence, FileSummary, FunctionSignature, NameKind};
+use regex::Regex;
+
+use super::EntryMethod;
+use crate::application::Application;
+use crate::graph::{self, GraphCall};
+use crate::integrate::RecipeInput;
+use crate::target::{ClassFinder, NameFormatter, TargetFunction, resolve_module, text_call};
+use crate::wrapper::AgentObject;
+
+pub(super) fn entry_by_function(
+    input: &RecipeInput<'_>,
+    function: &TargetFunction,
+    context: Option<&Evidence>,
+    application: Option<&Application>,
+) -> Result<EntryMethod, String> {
+    let (path, line) = (function.path.as_str(), function.line);
+    let seen = input.file_summary(&function.path).unwrap_or_default();
+    let own = seen.functions.iter().find(|known| known.name == function.name);
+    let is_event =
+        |decorator: &String| matches!(decorator.rsplit('.').next(), Some("on" | "event" | "on_event"));
+    if let Some(event) = own.and_then(|own| own.decorators.iter().find(|decorator| is_event(decorator))) {
+        let event = input.redactor().name(NameKind::Identifier, event, path, line);
+        return Err(format!("it handles events (`@{event}`) and sends its answer as another"));
+    }
+    let body = input.source_lines(path, line, function.end_line);
+    let fields_of: &ClassFinder<'_> = &|name| {
+        // What its constructor takes, if that is written out.
+        let init = format!("{name}.__init__");
+        let init = seen.functions.iter().find(|function| function.name == init);
+        let fields = || graph::all_fields_of(input.tree, path, &seen, name);
+        init.map(|init| init.parameters.clone()).or_else(fields)
+    };
+    let shown_as: &NameFormatter<'_> = &|kind, name| input.redactor().name(kind, name, path, line);
+    if own.is_some_and(|own| own.returns.as_deref().is_some_and(|returns| returns.trim() == "None")) {
+        return Err("its type says that it gives nothing back".to_owned());
+    }
+    if Regex::new(r"(?:^|[^.\w])input\(").is_ok_and(|asks| asks.is_match(&body)) {
+        return Err("it asks on the terminal".to_owned());
+    }
+    if own.is_some_and(|own| own.returns.is_none()) && !function.is_generator && returns_nothing(&body) {
+        return Err("it gives nothing back".to_owned());
+    }
+    if returns_inner_function(&body) {
+        return Err("it makes a function, which answers".to_owned());
+    }
+    let mut passing = text_call(&function.parameters, &body, fields_of, shown_as)?;
+    let mut around = None;
+    if let Some(context) = context {
+        let place = input.redactor().location(&context.path, context.line);
+        around = application.filter(|_| !context.fact.contains("`request`")).cloned();
+        if around.is_none() {
+            return Err(format!("{place} {}, which exists only while a request is handled", context.fact));
+        }
+    }
+    let page = |module: &str| matches!(module.split('.').next(), Some("streamlit" | "chainlit" | "gradio"));
+    if let Some((module, _)) = seen.imports.iter().find(|(module, _)| page(module)) {
+        let module = input.redactor().name(NameKind::Module, module, path, 0);
+        return Err(format!("its file is a page of {module}, which runs when it is imported"));
+    }
+    let module =
+        resolve_module(input, &function.path).ok_or("its file has a name that cannot be imported")?;
+    let mut object = None;
+    if let Some(owner) = function.owner_class() {
+        object = seen.assigned_calls.iter().find(|(_, callee)| callee == owner).map(|(name, _)| name.clone());
+        let shown = input.display_name(owner, path, line);
+        if object.is_none() && is_abstract(&seen, owner) {
+            return Err(format!("`{shown}` is abstract"));
+        }
+        if object.is_none() && !function.is_default_constructible {
+            let init = format!("{owner}.__init__");
+            let init = seen.functions.iter().find(|known| known.name == init);
+            let filled = init.is_some_and(|init| passing.fill_constructor(&init.parameters, shown_as));
+            if init.is_some() && !filled {
+                return Err(format!("`{shown}` needs arguments to be made"));
+            }
+            if !filled {
+                return Err(format!("what `{shown}` needs to be made is not in its file"));
+            }
+        }
+    }
+    Ok(EntryMethod::Function { function: function.clone(), module, passing, object, application: around })
+}
+
+/// Whether a function only prints or stores its answer.
+fn returns_nothing(body: &str) -> bool {
+    Regex::new(r"\breturn[ \t]+\S|\byield\b|:[ \t]*\.\.\.")
+        .is_ok_and(|gives| !body.is_empty() && !gives.is_match(body))
+}
+
+/// Whether what a function gives back is a function or class that is written inside it.
+pub(super) fn returns_inner_function(body: &str) -> bool {
+    let inner = Regex::new(r"\n[ \t]+(?:async\s+)?(?:def|class)\s+(\w+)");
+    let Ok(inner) = inner else { return false };
+    inner.captures_iter(body).any(|found| {
+        let returned = format!(r"\breturn\s+{}\b(?:[^\w(]|$)", regex::escape(&found[1]));
+        Regex::new(&returned).is_ok_and(|returned| returned.is_match(body))
+    })
+}
+
+/// Whether a class cannot be instantiated: it is an interface, or one of its methods is abstract.
+pub(super) fn is_abstract(seen: &FileSummary, class: &str) -> bool {
+    let bases = seen.classes.iter().filter(|(name, ..)| name == class).flat_map(|(_, bases, _)| bases);
+    let mut last = bases.filter_map(|base| base.rsplit('.').next());
+    let prefix = format!("{class}.");
+    last.any(|base| matches!(base, "ABC" | "Protocol"))
+        || seen.functions.iter().any(|function| {
+            function.name.starts_with(&prefix)
+                && function.decorators.iter().any(|decorator| decorator.ends_with("abstractmethod"))
+        })
+}
+
+/// An object of an agent framework in a file, if it is clear which: its name and line; why it cannot be run, if that is so.
+pub(super) fn entry_by_object(
+    input: &RecipeInput<'_>,
+    path: &str,
+) -> Option<(String, u32, AgentObject, Result<EntryMethod, String>)> {
+    let seen = input.file_summary(path)?;
+    let source_of = |function: &FunctionSignature| input.source_lines(path, function.line, function.end_line);
+    let factory = graph::find_graph_factory(&seen, &source_of);
+    let by_factory = |callee: &str| {
+        let own = factory.filter(|factory| factory.name == callee).map(|_| AgentObject::Graph);
+        own.or_else(|| object_of_factory(input, path, &seen, callee))
+    };
+    let mut made: Vec<(&String, AgentObject)> = Vec::new();
+    for (name, callee) in &seen.assigned_calls {
+        let object = AgentObject::from_constructor(callee, &seen.imports).or_else(|| by_factory(callee));
+        // One of several branches makes it.
+        if let Some(object) = object.filter(|_| made.iter().all(|(known, _)| *known != name)) {
+            made.push((name, object));
+        }
+    }
+    let usual = |name: &str| {
+        matches!(
+            name,
+            "graph" | "agent" | "app" | "root_agent" | "main_agent" | "triage_agent" | "workflow" | "team"
+        )
+    };
+    // What an application of ADK holds beside its agent applies to every run.
+    let app = made.iter().find(|(_, object)| *object == AgentObject::AdkApp);
+    let chosen = app.or_else(|| made.iter().find(|(name, _)| made.len() == 1 || usual(name)));
+    let (name, line, object) = match (chosen, factory) {
+        (Some((name, object)), _) => ((*name).clone(), 0, *object),
+        (None, Some(factory)) if made.is_empty() => (factory.name.clone(), factory.line, AgentObject::Graph),
+        _ => return None,
+    };
+    let entry = entry_for_object(input, path, &seen, &name, object).transpose()?;
+    Some((name, line, object, entry))
+}
+
+/// What a function of this file, or of one that it imports from, makes and returns.
+pub(super) fn object_of_factory(
+    input: &RecipeInput<'_>,
+    path: &str,
+    seen: &FileSummary,
+    callee: &str,
+) -> Option<AgentObject> {
+    let made_in = |path: &str, summary: &FileSummary| {
+        let function = summary.functions.iter().find(|function| function.name == callee)?;
+        let body = input.source_lines(path, function.line, function.end_line);
+        let returned = Regex::new(r"return\s+([\w.]+)(\()?").ok()?;
+        returned.captures_iter(&body).find_map(|found| {
+            let value = found.get(1)?.as_str();
+            if found.get(2).is_some() {
+                return AgentObject::from_constructor(value, &summary.imports);
+            }
+            let assigned = Regex::new(&format!(r"\b{}\s*=\s*([\w.]+)\(", regex::escape(value))).ok()?;
+            let maker = assigned.captures(&body)?.get(1)?.as_str().to_owned();
+            AgentObject::from_constructor(&maker, &summary.imports)
+        })
+    };
+    if let Some(object) = made_in(path, seen) {
+        return Some(object);
+    }
+    let (module, _) = seen.imports.iter().find(|(_, name)| name.as_deref() == Some(callee))?;
+    let place = input.module_file(path, module)?;
+    made_in(&place, &*input.file_summary(&place)?)
+        // The state of a graph is declared where it is built: that file has a candidate of its own.
+        .filter(|object| *object != AgentObject::Graph)
+}
+
+/// The way to an object, if its file can be imported.
+pub(super) fn entry_for_object(
+    input: &RecipeInput<'_>,
+    path: &str,
+    seen: &FileSummary,
+    name: &str,
+    object: AgentObject,
+) -> Result<Option<EntryMethod>, String> {
+    let Some(module) = resolve_module(input, path) else { return Ok(None) };
+    let call = if object == AgentObject::Graph {
+        graph::resolve_graph_call(input.tree, path, seen, name, input.redactor())?
+    } else {
+        GraphCall::default()
+    };
+    Ok(Some(EntryMethod::Object { path: path.to_owned(), name: name.to_owned(), module, object, call }))
+}

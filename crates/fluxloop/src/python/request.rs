@@ -1,0 +1,164 @@
+//! The request for a route of a Python program, and what a client does before it.
+
+use std::collections::BTreeSet;
+
+use codebase::{FileSummary, Route};
+use regex::Regex;
+
+use super::guards::{guard_of_route, http_middleware};
+use crate::application::find_application;
+use crate::blocker::Blocker;
+use crate::endpoint::{AgentEndpoint, RouteChoice, conversation_stem, find_text_field};
+use crate::integrate::RecipeInput;
+use crate::package::is_python_file;
+use crate::recipe::InProcessClient;
+use crate::route_choice::shown_guard;
+use crate::target::is_id_name;
+
+/// The request for a route, if it can be sent from nowhere.
+pub(super) fn resolve_endpoint(
+    input: &RecipeInput<'_>,
+    route: &Route,
+    choice: RouteChoice,
+) -> Result<AgentEndpoint, Vec<Blocker>> {
+    let seen = input.file_summary(&route.file).unwrap_or_default();
+    let handler = seen.functions.iter().find(|function| {
+        function.line == route.line && function.name.rsplit('.').next() == Some(route.handler.as_str())
+    });
+    let parameters = handler.map(|handler| handler.parameters.as_slice()).unwrap_or_default();
+    let source = source_with_helpers(input, route, &seen);
+    let mut endpoint = AgentEndpoint::from_route(
+        route,
+        &source,
+        input.options.request_field.as_deref(),
+        choice,
+        input.redactor(),
+    )?;
+    if endpoint.invents_conversation()
+        && let Some((opening, id_field)) = route_that_begins(input, route)
+    {
+        endpoint.begin_by(opening, &id_field, &input.display_route(opening));
+    }
+    if let Some(page) = page_that_fills_session(input, route, &source) {
+        endpoint.open_with(page);
+    }
+    if let Some(guard) = guard_of_route(input, route, parameters, &source) {
+        let shown = shown_guard(input, &guard, route);
+        // The header is read where the caller is checked.
+        let checks = route.guard_files.iter().map(|file| input.file_text(file));
+        let middleware = http_middleware(input, route).map(|(_, text)| text);
+        let defined = seen.imports.iter().find(|(_, known)| known.as_deref() == Some(guard.as_str()));
+        let defined = defined.and_then(|(module, _)| input.module_file(&route.file, module));
+        let defined = defined.map(|file| input.file_text(&file));
+        let texts: Vec<String> = [source, input.file_text(&route.file)]
+            .into_iter()
+            .chain(checks)
+            .chain(middleware)
+            .chain(defined)
+            .collect();
+        endpoint.require_credentials(&shown, &texts.join("\n"));
+    }
+    Ok(endpoint)
+}
+
+/// The route that begins the conversations that another one names, and the field of its answer that holds the id.
+pub(super) fn route_that_begins<'i>(
+    input: &'i RecipeInput<'_>,
+    route: &Route,
+) -> Option<(&'i Route, String)> {
+    #[rustfmt::skip] // a list, not a column
+    const IDS: &[&str] = &[
+        "conversation_id", "session_id", "thread_id", "chat_id", "id", "sessionId", "conversationId", "threadId", "chatId",
+    ];
+    // Only where the request goes through the application in this process.
+    let web = find_application(input, false).map(|(client, _)| client);
+    if !matches!(web, Some(InProcessClient::Flask | InProcessClient::Starlette)) {
+        return None;
+    }
+    let begins = |other: &&Route| {
+        let last = other.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let is_called_so = conversation_stem(last).is_some()
+            || matches!(last, "new" | "create" | "start") && conversation_stem(&other.path).is_some();
+        let may_be_left_out = |field: &String| {
+            other.optional.contains(field)
+                || other.declared.iter().any(|declared| declared.name == *field && declared.optional)
+        };
+        other.method == "POST"
+            && is_called_so
+            && (&other.file, other.line) != (&route.file, route.line)
+            && !other.path.contains(['{', '<'])
+            && find_text_field(&other.request).is_none()
+            && other.request.iter().all(may_be_left_out)
+    };
+    let id_of = |other: &'i Route| {
+        let field = IDS.iter().find(|id| other.response.iter().any(|field| field == **id))?;
+        Some((other, (*field).to_owned()))
+    };
+    input.routes().chain(input.other_routes()).filter(begins).find_map(id_of)
+}
+
+/// The page that puts into the session what a handler takes out of it without looking: a browser loads it first.
+pub(super) fn page_that_fills_session(
+    input: &RecipeInput<'_>,
+    route: &Route,
+    source: &str,
+) -> Option<String> {
+    let read = Regex::new(r#"\bsession\[\s*["'](\w+)["']\s*\]"#).ok()?;
+    let set = |text: &str, key: &str| {
+        let key = regex::escape(key);
+        let set =
+            format!(r#"\bsession\[\s*["']{key}["']\s*\]\s*=[^=]|\bsession\.setdefault\(\s*["']{key}["']"#);
+        Regex::new(&set).is_ok_and(|set| set.is_match(text))
+    };
+    let looks = |key: &str| {
+        [
+            format!("\"{key}\" not in session"),
+            format!("'{key}' not in session"),
+            format!("\"{key}\" in session"),
+            format!("'{key}' in session"),
+        ]
+        .iter()
+        .any(|check| source.contains(check))
+    };
+    let needed = read.captures_iter(source).map(|found| found[1].to_owned());
+    let mut needed = needed.filter(|key| !set(source, key) && !looks(key) && !is_id_name(key));
+    let key = needed.next()?;
+    let pages = input.other_routes().chain(input.routes()).filter(|page| {
+        page.method == "GET"
+            && page.file == route.file
+            && !page.path.contains(['<', '{'])
+            && page.line != route.line
+    });
+    pages
+        .into_iter()
+        .find(|page| set(&input.source_lines(&page.file, page.line, page.end_line), &key))
+        .map(|page| page.path.clone())
+}
+
+/// The code of a handler, and of the functions of its file that it hands the request to.
+pub(super) fn source_with_helpers(input: &RecipeInput<'_>, route: &Route, seen: &FileSummary) -> String {
+    let mut source = input.source_lines(&route.file, route.line, route.end_line);
+    let Ok(handed) = Regex::new(r"\b(\w+)\(\s*(?:self\.)?request\s*[,)]") else { return source };
+    let names: BTreeSet<String> = handed.captures_iter(&source).map(|found| found[1].to_owned()).collect();
+    let helpers = seen.functions.iter().filter(|function| {
+        function.line != route.line && names.contains(function.name.rsplit('.').next().unwrap_or_default())
+    });
+    for helper in helpers.take(6) {
+        source.push_str("\n\n");
+        source.push_str(&input.source_lines(&route.file, helper.line, helper.end_line));
+    }
+    source
+}
+
+/// Where the application of a web framework starts things: `FastAPI(lifespan=…)`, `@app.on_event("startup")`.
+pub(super) fn start_up(input: &RecipeInput<'_>) -> Option<String> {
+    let starts =
+        Regex::new(r#"lifespan\s*=|on_event\(\s*["']startup["']|on_startup\s*=|before_serving"#).ok()?;
+    let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
+    let files: BTreeSet<&str> = anchors.map(|anchor| anchor.path.as_str()).collect();
+    files.into_iter().filter(|path| is_python_file(path)).find_map(|path| {
+        let text = input.file_text(path);
+        let line = text[..starts.find(&text)?.start()].matches('\n').count() + 1;
+        Some(input.redactor().location(path, u32::try_from(line).unwrap_or(0)))
+    })
+}
