@@ -66,9 +66,13 @@ impl NameKind {
 
     /// Whether a string may appear in a message as a name of this kind.
     pub fn is_safe_name(self, text: &str) -> bool {
-        // A path and a name in it are two names.
-        let most = if self == Self::Target { 2 * MAX_NAME_CHARS } else { MAX_NAME_CHARS };
-        if text.is_empty() || text.chars().nth(most).is_some() {
+        // A target has the names of folders, a file and a function, each of which may be as long as a name.
+        let (most, parts) = match self {
+            Self::Target => (2 * MAX_NAME_CHARS, text.split(['/', ':', '.']).collect()),
+            _ => (MAX_NAME_CHARS, vec![text]),
+        };
+        let is_long = |part: &&str| part.chars().nth(MAX_NAME_CHARS).is_some();
+        if text.is_empty() || text.chars().nth(most).is_some() || parts.iter().any(is_long) {
             return false;
         }
         match self {

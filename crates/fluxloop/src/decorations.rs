@@ -31,6 +31,17 @@ pub(crate) fn add_decorations(
     let (path, name) = match (way, agent) {
         // Nothing of it takes the text as an argument.
         (EntryMethod::Crew(_), _) => return false,
+        // It runs as long as the talk, and gives nothing back.
+        (EntryMethod::Route { route, endpoint }, Some(agent))
+            if endpoint.is_socket() && agent.name == route.handler =>
+        {
+            agent
+                .functions
+                .iter()
+                .take(MAX_DECORATED_PARTS)
+                .for_each(|part| decorate_part(input, part, contribution));
+            return false;
+        }
         (EntryMethod::Function { function, .. }, _) => (&function.path, &function.name),
         // What only adds the route to a router runs before any request.
         (EntryMethod::Route { route, .. }, Some(agent)) if encloses_handler(input, agent, route) => {

@@ -3,6 +3,7 @@
 mod fields;
 mod obstacles;
 mod render;
+mod socket;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use serde_json::Value;
 
 use crate::blocker::Blocker;
 use crate::integrate::display_route;
+use crate::package::is_python_file;
 use crate::target::{is_id_name, is_invented_id, variable_name};
 
 use fields::{MESSAGE_LIST_FIELDS, choose_field, field_variable, fill_extra_fields};
@@ -19,6 +21,7 @@ pub(crate) use fields::{find_reply_field, find_text_field, tells_reply};
 use obstacles::{credential_header, find_obstacle, required_headers, unexpected_message_member};
 pub(crate) use obstacles::{find_guard, is_guard_name};
 pub(crate) use render::render_template;
+use socket::SocketTalk;
 
 /// A request with one input string, and where the reply is in its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +46,8 @@ pub(crate) struct AgentEndpoint {
     /// The page that a browser loads first, which fills the session.
     opening_page: Option<String>,
     opening: Option<Opening>,
+    /// It talks over a websocket, and its answer is one message.
+    socket: Option<SocketTalk>,
 }
 
 /// The request field that carries the input, by its form.
@@ -171,8 +176,16 @@ impl AgentEndpoint {
         let is_named = choice == RouteChoice::Named;
         let method = match (request_method(&route.method), route.method.as_str()) {
             (Some(method), _) => method,
-            (None, "WEBSOCKET") => return Err(blocked(format!("{shown} talks over a websocket"))),
+            (None, WEBSOCKET) => WEBSOCKET,
             (None, other) => return Err(blocked(format!("{shown} takes {} requests", name_of(other)))),
+        };
+        let socket = if method == WEBSOCKET {
+            if !is_python_file(&route.file) {
+                return Err(blocked(format!("{shown} talks over a websocket")));
+            }
+            Some(SocketTalk::from_source(source).map_err(|why| blocked(format!("{shown} {why}")))?)
+        } else {
+            None
         };
         let mut warnings = Vec::new();
         if is_hook(&route.path) {
@@ -194,6 +207,9 @@ impl AgentEndpoint {
         let is_remote =
             ["runs.stream(", "runs.create(", ".threads."].iter().any(|call| source.contains(call));
         let chosen = match field {
+            _ if let Some(talk) = &socket => {
+                Some(RequestField::Text(talk.field.clone().unwrap_or_else(|| "message".to_owned())))
+            }
             Some(name) if MESSAGE_LIST_FIELDS.contains(&name) || is_message_list(route, name) => {
                 Some(RequestField::Messages(name.to_owned()))
             }
@@ -226,7 +242,8 @@ impl AgentEndpoint {
             }
             warnings.push(what);
         }
-        let extra_fields = fill_extra_fields(route, field.name(), source);
+        let extra_fields =
+            if socket.is_some() { Vec::new() } else { fill_extra_fields(route, field.name(), source) };
         warnings.extend(extra_fields.iter().filter_map(|(name, value)| {
             let name = name_of(name);
             match value {
@@ -255,9 +272,10 @@ impl AgentEndpoint {
             headers: Vec::new(),
             warnings,
             label: shown,
-            is_bare: route.is_bare_body,
+            is_bare: route.is_bare_body || socket.as_ref().is_some_and(|talk| talk.field.is_none()),
             opening_page: None,
             opening: None,
+            socket,
         };
         endpoint.read_messages(source);
         endpoint.add_required_headers(source);
@@ -318,6 +336,11 @@ impl AgentEndpoint {
     /// The field that carries the text.
     pub(crate) fn text_field(&self) -> &str {
         self.field.name()
+    }
+
+    /// Whether it talks over a websocket.
+    pub(crate) fn is_socket(&self) -> bool {
+        self.socket.is_some()
     }
 
     pub(crate) fn needs_credentials(&self) -> bool {
@@ -443,6 +466,9 @@ impl RequestField {
         }
     }
 }
+
+/// The method of routes that talk over a websocket.
+const WEBSOCKET: &str = "WEBSOCKET";
 
 /// The method of a request that carries a text, for a route of this method.
 fn request_method(method: &str) -> Option<&'static str> {

@@ -309,12 +309,14 @@ impl PythonWrapper<'_> {
             }),
             InProcessClient::Starlette => (
                 format!("from starlette.testclient import TestClient  # noqa: E402\n\n{import}"),
-                format!(
-                    "    with TestClient({name}) as client:\n{}        response = client.{}\n    return \
-                     _reply(response.status_code, response.text)",
-                    endpoint.lines_before("        "),
-                    endpoint.test_client_call("starlette")
-                ),
+                endpoint.socket_lines(&name).unwrap_or_else(|| {
+                    format!(
+                        "    with TestClient({name}) as client:\n{}        response = client.{}\n    return \
+                         _reply(response.status_code, response.text)",
+                        endpoint.lines_before("        "),
+                        endpoint.test_client_call("starlette")
+                    )
+                }),
             ),
             InProcessClient::Django => (
                 {

@@ -327,6 +327,25 @@ impl AgentEndpoint {
         format!("{method}({path}, {body}{headers})")
     }
 
+    /// The lines in which a Starlette test client talks over a websocket, and gives back what it is told.
+    pub(crate) fn socket_lines(&self, app: &str) -> Option<String> {
+        let talk = self.socket.as_ref()?;
+        let path = self.path_expression(BridgeLanguage::Python);
+        let headers = if self.needs_credentials() { ", headers=_headers()" } else { "" };
+        let path = if path.contains(" + ") {
+            format!("\n        {path}{headers}\n    ")
+        } else {
+            format!("{path}{headers}")
+        };
+        let greetings = "        socket.receive_text()  # A greeting.\n".repeat(talk.greetings);
+        let send = if self.is_bare { "text" } else { "json" };
+        let fields = self.fields_expression(BridgeLanguage::Python);
+        Some(format!(
+            "    with TestClient({app}) as client, client.websocket_connect({path}) as socket:\n{greetings}        \
+             socket.send_{send}({fields})\n        return _reply(200, socket.receive_text())"
+        ))
+    }
+
     /// The Python file that calls the endpoint in process, through the framework's test client.
     pub(crate) fn render_test_client(&self, values: &[(&str, &str)]) -> String {
         let route = format!("{} {}", self.method, self.display_path()).replace(['{', '}', '"', '\\'], "");

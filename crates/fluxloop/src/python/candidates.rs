@@ -199,6 +199,8 @@ pub(super) fn route_candidate(
     let mut against = Vec::new();
     if let Ok(endpoint) = &entry {
         score -= 15 * i32::from(endpoint.needs_credentials());
+        // A request is simpler than a talk.
+        score -= 15 * i32::from(endpoint.is_socket());
         score -= 12 * i32::try_from(endpoint.variables().len()).unwrap_or(0);
         against.extend(endpoint.warnings().iter().cloned());
     }

@@ -34,6 +34,14 @@ pub(super) fn resolve_endpoint(
         choice,
         input.redactor(),
     )?;
+    if endpoint.is_socket()
+        && !find_application(input, false)
+            .is_some_and(|(client, app)| client == InProcessClient::Starlette && app.is_some())
+    {
+        let what = format!("{} talks over a websocket", input.display_route(route));
+        let file = input.redactor().file(&route.file);
+        return Err(vec![Blocker::new(what).at(file, route.line).lifted_by("agent")]);
+    }
     if endpoint.invents_conversation()
         && let Some((opening, id_field)) = route_that_begins(input, route)
     {
