@@ -4,11 +4,13 @@
 //! route or an entry point. In a chain of such functions, the agent is the outermost one that is not merely a
 //! route handler: it is the one to call with a question.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::call_graph::{CallGraph, ModelCall};
 use crate::file_summary;
 use crate::import_resolution;
+use crate::instances::find_instance;
 use crate::inventory::FileRecord;
 use crate::name_redaction::NameKind;
 use crate::path_role;
@@ -34,8 +36,12 @@ pub(crate) fn find_agents(
 ) -> (Vec<Agent>, (Vec<Route>, Vec<Route>)) {
     load_imported_files(sources, starting_files(files, entries, with_models));
     let graph = CallGraph::new(sources, sources.budget());
-    let finder =
-        AgentFinder { reaches_model: graph.nodes_reaching_model(), graph: &graph, agents: BTreeMap::new() };
+    let finder = AgentFinder {
+        reaches_model: graph.nodes_reaching_model(),
+        graph: &graph,
+        agents: BTreeMap::new(),
+        used_names: OnceCell::new(),
+    };
     let (mut agents, mut routes, mut other_routes) = finder.find(entries);
     other_routes.truncate(MAX_ROUTES);
     let left_out = [("agents", agents.len(), MAX_AGENTS), ("routes", routes.len(), MAX_ROUTES)];
@@ -95,9 +101,10 @@ struct AgentFinder<'g, 'l, 'a> {
     graph: &'g CallGraph<'l, 'a>,
     reaches_model: BTreeSet<NodeId>,
     agents: BTreeMap<NodeId, Agent>,
+    used_names: OnceCell<HashSet<&'l str>>,
 }
 
-impl AgentFinder<'_, '_, '_> {
+impl<'l> AgentFinder<'_, 'l, '_> {
     /// The agents, the routes to them, and the other routes.
     fn find(mut self, entries: &[Vec<EntryPoint>]) -> (Vec<Agent>, Vec<Route>, Vec<Route>) {
         let facts = routes::find_routes(self.graph);
@@ -171,19 +178,28 @@ impl AgentFinder<'_, '_, '_> {
 
     /// Whether any file of the program makes a class, extends it, or imports it by name.
     fn is_class_used(&self, class: &str) -> bool {
-        let own = self.graph.files.iter().filter(|file| !path_role::is_example_or_test(file.path));
-        let is_it = |name: &str| name.split(['.', '(']).any(|part| part == class);
-        own.into_iter().any(|file| {
-            file.source.calls.iter().any(|call| {
-                let given =
-                    |argument: &CallArgument| matches!(argument, CallArgument::Name(name) if is_it(name));
-                is_it(&call.callee) || call.arguments.iter().any(given)
-            }) || file.source.classes.iter().any(|known| known.bases.iter().any(|base| is_it(base)))
-                || file.source.references.iter().any(|reference| is_it(&reference.name))
-                || file.source.imports.iter().any(|import| {
-                    import.name.as_deref() == Some(class) && !file.path.ends_with("__init__.py")
-                })
-        })
+        self.used_names.get_or_init(|| self.names_in_use()).contains(class)
+    }
+
+    /// The parts of all names that the program calls, hands on, extends or imports.
+    fn names_in_use(&self) -> HashSet<&'l str> {
+        let mut used = HashSet::new();
+        for file in self.graph.files.iter().filter(|file| !path_role::is_example_or_test(file.path)) {
+            let source = file.source;
+            let given =
+                source.calls.iter().flat_map(|call| &call.arguments).filter_map(|argument| match argument {
+                    CallArgument::Name(name) => Some(name),
+                    _ => None,
+                });
+            let called = source.calls.iter().map(|call| &call.callee);
+            let bases = source.classes.iter().flat_map(|class| &class.bases);
+            let named = source.references.iter().map(|reference| &reference.name);
+            let all = given.chain(called).chain(bases).chain(named);
+            used.extend(all.flat_map(|name| name.split(['.', '('])));
+            let imports = source.imports.iter().filter(|_| !file.path.ends_with("__init__.py"));
+            used.extend(imports.filter_map(|import| import.name.as_deref()));
+        }
+        used
     }
 
     /// Whether a function is the work of a tool, which is handed to an agent: a method of a class that extends `BaseTool`.
@@ -263,6 +279,11 @@ impl AgentFinder<'_, '_, '_> {
                 .owner
                 .as_ref()
                 .is_some_and(|owner| self.graph.is_default_constructible(node.file, owner, 4)),
+            instance: function
+                .owner
+                .as_deref()
+                .filter(|owner| !self.graph.is_default_constructible(node.file, owner, 4))
+                .and_then(|owner| find_instance(self.graph, node.file, owner)),
             is_unused: reached_from.is_none()
                 && function.owner.as_deref().is_some_and(|owner| !self.is_class_used(owner)),
             functions: self.agent_functions(node),
@@ -292,7 +313,9 @@ impl AgentFinder<'_, '_, '_> {
                     (false, true) => Some(AgentFunctionRole::ModelCaller),
                     (false, false) => self.reaches_model.contains(&to).then_some(AgentFunctionRole::Step),
                 };
-                if let Some(does) = does.filter(|_| is_own && !function.name.starts_with("__")) {
+                // One of several implementations may be made by none of the files.
+                let is_used = function.owner.as_deref().is_none_or(|owner| self.is_class_used(owner));
+                if let Some(does) = does.filter(|_| is_own && is_used && !function.name.starts_with("__")) {
                     parts.push(self.agent_function(to, function, does));
                 }
                 if !is_tool && self.reaches_model.contains(&to) {

@@ -19,7 +19,7 @@ use crate::profile::{
 use crate::project::ProjectSet;
 use crate::rules::{LibraryRole, RULES};
 use crate::source;
-use crate::source_cache::SourceCache;
+use crate::source_cache::{AnalyzedFile, SourceCache};
 
 pub struct AnalysisRequest<'a> {
     pub tree: &'a Tree,
@@ -108,6 +108,7 @@ fn run_analysis(request: &AnalysisRequest<'_>, budget: &WorkBudget) -> Profile {
         routes,
         other_routes,
         projects: project_profiles(&projects, &files, &found, &entries),
+        model_imports: model_imports(&sources),
         risks: Vec::new(),
         stats: SourceTreeStats {
             files: survey.file_count,
@@ -245,6 +246,17 @@ fn project_profiles(
         is_example_or_test: path_role::is_example_or_test(&format!("{}/x", project.folder)),
     };
     projects.all.iter().enumerate().map(profile).collect()
+}
+
+/// The first import of a library for agents or models in each file that has one.
+fn model_imports(sources: &SourceCache<'_>) -> Vec<Evidence> {
+    const MAX_IMPORTS: usize = 200;
+    let of_file = |(path, seen): (&str, &AnalyzedFile)| {
+        let found = seen.imports.iter().find(|import| RULES[import.rule].role != LibraryRole::Web)?;
+        Some(Evidence::new(path, found.line, format!("imports {}", RULES[found.rule].title)))
+    };
+    let own = sources.all().filter(|(path, _)| !path_role::is_example_or_test(path));
+    own.filter_map(of_file).take(MAX_IMPORTS).collect()
 }
 
 fn assess_risks(profile: &Profile, projects: &ProjectSet) -> Vec<Risk> {

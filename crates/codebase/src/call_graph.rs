@@ -55,7 +55,8 @@ const MODEL_CALL_SUFFIXES: &[&str] = &[
     ".generate_content_stream", ".generateContentStream",
     ".models.generateContent", ".completions.create", ".ChatCompletion.create", ".ChatCompletion.acreate",
     ".Completion.create", ".Completion.acreate", ".createChatCompletion", ".createCompletion", ".responses.stream",
-    ".responses.parse", ".chat.completions.stream", ".beta.chat.completions.stream", ".messages.parse",
+    ".converse", ".converse_stream", ".invoke_model", ".invoke_model_with_response_stream", "ConverseCommand",
+    "ConverseStreamCommand", "InvokeModelCommand", "InvokeModelWithResponseStreamCommand", ".responses.parse", ".chat.completions.stream", ".beta.chat.completions.stream", ".messages.parse",
 ];
 
 /// Calls that send an HTTP request.
@@ -264,6 +265,9 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             ".threads.messages.",
         ];
         let lower = callee.to_ascii_lowercase();
+        // A tool is run with what a model says.
+        let object = lower.rsplit('.').nth(1).unwrap_or_default();
+        let is_tool = object.ends_with("tool") || object.starts_with("tools_by") || object == "tools";
         let finds = [
             "retriever.",
             "retriever()",
@@ -273,7 +277,10 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             "splitter.",
             "loader.",
         ];
-        if others.iter().any(|part| callee.contains(part)) || finds.iter().any(|part| lower.contains(part)) {
+        if is_tool
+            || others.iter().any(|part| callee.contains(part))
+            || finds.iter().any(|part| lower.contains(part))
+        {
             return None;
         }
         let is_known = MODEL_CALL_SUFFIXES.iter().any(|end| callee.ends_with(end));
@@ -291,7 +298,14 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         let found = found.or_else(|| is_known.then(|| self.first_imported_model_library(file)).flatten());
         // The method of this name is nowhere else to be found.
         let is_compatible = callee.contains(".chat.completions.");
+        let is_bedrock = || {
+            let verbs =
+                [".converse", ".converse_stream", ".invoke_model", ".invoke_model_with_response_stream"];
+            let is_called = verbs.iter().any(|end| callee.ends_with(end));
+            is_called.then(|| find_rule(self.files[file].ecosystem, "bedrock"))?
+        };
         found
+            .or_else(is_bedrock)
             .or_else(|| is_compatible.then(|| find_rule(self.files[file].ecosystem, "openai-compatible"))?)
             .or_else(|| self.runnable_library(file, callee, verb))
     }
@@ -321,6 +335,11 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         let maker = made.rsplit('.').next().unwrap_or_default();
         matches!(maker, "pipeline" | "Llama" | "from_chain_type" | "from_llm" | "LLMChain" | "AgentExecutor")
             || maker.ends_with("Chain")
+            // An agent of Strands is called like a function.
+            || !made.is_empty()
+                && self
+                    .resolve_model_library(file, within, name, 5)
+                    .is_some_and(|rule| RULES[rule].name == "strands")
     }
 
     /// The model library that provides the object of a call.

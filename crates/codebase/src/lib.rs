@@ -18,6 +18,7 @@ mod entry_points;
 mod file_summary;
 mod framework_detection;
 mod import_resolution;
+mod instances;
 mod inventory;
 mod invisible_chars;
 pub mod language;
@@ -47,7 +48,7 @@ pub use manifest::Ecosystem;
 pub use name_redaction::{NameKind, NameRedactor, RedactedName};
 pub use path_role::is_example_or_test;
 pub use profile::{
-    Agent, AgentFunction, AgentFunctionRole, EntryPoint, EntryPointKind, Evidence, Framework,
+    Agent, AgentFunction, AgentFunctionRole, AgentInstance, EntryPoint, EntryPointKind, Evidence, Framework,
     FunctionParameter, InsertionAnchor, LanguageShare, Profile, ProjectProfile, Risk, Route, SourceTreeStats,
 };
 pub use source::ParameterKind;

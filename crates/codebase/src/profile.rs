@@ -41,6 +41,8 @@ pub struct Profile {
     /// Other routes: nothing was found that connects them to an agent.
     pub other_routes: Vec<Route>,
     pub projects: Vec<ProjectProfile>,
+    /// Files that import a library which runs agents or calls a language model, one import each.
+    pub model_imports: Vec<Evidence>,
     pub risks: Vec<Risk>,
     pub stats: SourceTreeStats,
     pub manifest_errors: Vec<Evidence>,
@@ -146,12 +148,24 @@ pub struct Agent {
     pub is_generator: bool,
     /// For a method: whether its class can be instantiated without arguments.
     pub is_default_constructible: bool,
+    /// For a method of another class: an object of it that the program makes.
+    pub instance: Option<AgentInstance>,
     /// It is a method of a class that the program neither makes nor extends nor imports elsewhere.
     pub is_unused: bool,
     /// The functions it calls on the way to the model, and its tools.
     pub functions: Vec<AgentFunction>,
     /// What it or a function that it calls needs and has only while a request is handled.
     pub request_context: Option<Evidence>,
+}
+
+/// An object that another file can import, or a function that makes one and needs no arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentInstance {
+    pub path: String,
+    pub name: String,
+    /// `name` is a function.
+    pub is_call: bool,
+    pub is_async: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

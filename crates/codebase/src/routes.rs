@@ -108,6 +108,16 @@ fn find_decorated_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<Dete
             }));
         }
     }
+    // A class of methods: `@blueprint.route("/chat")` above `class Chat(MethodView)`.
+    for class in &source.classes {
+        let paths = class.decorators.iter().filter(|decorator| decorator.callee.ends_with(".route"));
+        for (decorator, path) in paths.filter_map(|decorator| Some((decorator, decorator.first_string()?))) {
+            let router = decorator.callee.rsplit_once('.').map_or("", |(router, _)| router);
+            let path = join_python_path(&router_prefix(symbols, file, router), path);
+            let own = class_routes(symbols, file, &class.name, &path, decorator.line);
+            found.extend(own.map(|route| DetectedRoute { router: Some(router.to_owned()), ..route }));
+        }
+    }
     found
 }
 
@@ -730,7 +740,6 @@ pub(crate) fn handler_fields(
     let names_of =
         |fields: &[FunctionParameter]| fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
     if fields.declared.is_empty()
-        && (function.request_fields.is_empty() || schema.is_some())
         && let Some(schema) = validated_schema(symbols, handler, schema)
     {
         fields.declared = schema.keyword_arguments.iter().map(schema_field).collect();
@@ -782,9 +791,21 @@ fn validated_schema<'l>(
     by_middleware: Option<&str>,
 ) -> Option<&'l CallSite> {
     let own = symbols.files[handler.file].source.calls.iter().filter(|call| call.within == handler.function);
+    let function = symbols.function(handler);
+    // What a model answers is checked in the same way.
+    let is_request = |argument: &CallArgument| match argument {
+        CallArgument::Name(name) => {
+            name.rsplit('.').next() == Some("body")
+                || function.is_some_and(|function| function.request_names.contains(name))
+        }
+        CallArgument::Call(callee) => callee.ends_with(".json"),
+        _ => false,
+    };
+    let reads_nothing_else = function.is_none_or(|function| function.request_fields.is_empty());
     let own = own.filter_map(|call| {
         let (schema, verb) = call.callee.rsplit_once('.')?;
-        matches!(verb, "parse" | "safeParse" | "parseAsync" | "safeParseAsync").then_some(schema)
+        let is_check = matches!(verb, "parse" | "safeParse" | "parseAsync" | "safeParseAsync");
+        (is_check && (reads_nothing_else || call.arguments.iter().any(is_request))).then_some(schema)
     });
     by_middleware.into_iter().chain(own).find_map(|schema| {
         let (file, name) = symbols.imported_from(handler.file, schema).unwrap_or((handler.file, schema));

@@ -1,12 +1,12 @@
 //! The application object of a Python web framework: where it is made, and how it is reached from another file.
 
-use codebase::{FileSummary, FunctionSignature};
+use codebase::{FileSummary, FunctionSignature, NameKind};
 use regex::Regex;
 
 use crate::integrate::RecipeInput;
 use crate::package::is_python_file;
 use crate::recipe::{InProcessClient, find_recipe};
-use crate::target::{PythonModule, resolve_module};
+use crate::target::{PythonModule, complete_roots, resolve_module};
 
 /// An application that can be imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,38 @@ impl Application {
         } else {
             (import, self.name.clone())
         }
+    }
+}
+
+impl Application {
+    /// Adds the folders that its imports are found in.
+    pub(crate) fn complete_roots(&mut self, input: &RecipeInput<'_>) {
+        let inside = self.module.name.replace('.', "/");
+        let join = |name: &str| match self.module.root.as_str() {
+            "" => name.to_owned(),
+            root => format!("{root}/{name}"),
+        };
+        let places = [join(&format!("{inside}.py")), join(&format!("{inside}/__init__.py"))];
+        if let Some(path) = places.iter().find(|path| input.file_exists(path)) {
+            complete_roots(input, &[path.clone()], &mut self.module);
+        }
+    }
+}
+
+impl InProcessClient {
+    /// The command that starts a program, for people.
+    pub(crate) fn start_command(self, application: Option<&Application>) -> Option<String> {
+        let Some(application) = application else {
+            return (self == Self::Django).then(|| "python manage.py runserver".to_owned());
+        };
+        let Application { module, name, is_factory } = application;
+        let place = if module.root.is_empty() { String::new() } else { format!(" in {}", module.root) };
+        let name = format!("{}:{name}", module.name);
+        NameKind::Target.is_safe_name(&name).then(|| match self {
+            Self::Flask => format!("flask --app {name} run{place}"),
+            Self::Starlette if *is_factory => format!("uvicorn --factory {name}{place}"),
+            Self::Starlette | Self::Django => format!("uvicorn {name}{place}"),
+        })
     }
 }
 

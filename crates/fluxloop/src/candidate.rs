@@ -46,12 +46,13 @@ impl CandidateKind {
 const ANSWERING_WORDS: &[(&str, i32)] = &[
     ("chat", 30), ("ask", 28), ("answer", 28), ("conversation", 22), ("message", 20), ("reply", 22), ("respond", 22),
     ("response", 16), ("assistant", 20), ("agent", 18), ("query", 18), ("question", 20), ("invoke", 10), ("talk", 20),
-    ("completion", 12), ("generate", 6), ("process", 6), ("run", 6), ("bot", 12), ("copilot", 15), ("rag", 10), ("prompt", 4),
+    ("completion", 12), ("generate", 6), ("process", 6), ("run", 6), ("bot", 12), ("copilot", 15), ("rag", 10),
+    ("supervisor", 22), ("orchestrat", 20), ("prompt", 4),
 ];
 /// Words in names of what helps to answer, or does something else.
 #[rustfmt::skip]
 const HELPING_WORDS: &[(&str, i32)] = &[
-    ("title", 40), ("summar", 28), ("classif", 30), ("intent", 25), ("extract", 25), ("embed", 40), ("translat", 22),
+    ("title", 40), ("summar", 28), ("classif", 30), ("sentiment", 25), ("intent", 25), ("extract", 25), ("embed", 40), ("translat", 22),
     ("rewrite", 28), ("rephrase", 28), ("condense", 28), ("clarif", 25), ("evaluat", 30), ("eval", 25), ("grade", 30),
     ("rerank", 40), ("judge", 30), ("keyword", 28), ("suggest", 20), ("moderat", 30), ("health", 60), ("ping", 60), ("test", 30),
     ("debug", 20), ("image", 30), ("transcri", 30), ("audio", 28), ("speech", 28), ("voice", 15), ("upload", 30), ("ingest", 40),

@@ -9,7 +9,7 @@ use crate::recipe::Recipe;
 /// The port of a package's development server, if it appears in the code.
 pub(crate) fn find_port(tree: &Tree, files: &[String]) -> Option<u16> {
     let pattern = Regex::new(
-        r"(?:listen\(\s*|\bport\s*[:=]\s*|[a-z]Port\s*[:=]\s*|\bPORT\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ]|\s-p\s)[^\d\n{]{0,40}?(\d{4,5})\b|PORT\s*:\s*z\.[^\n]{0,80}?default\(\s*[\x22']?(\d{4,5})\b",
+        r"(?:listen\(\s*|\bport\s*[:=]\s*|[a-z]Port\s*[:=]\s*|\bPORT\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ]|\s-p\s)[^\d\n{]{0,40}?(\d{4,5})\b|PORT[^\n\d]{0,12}(?:10\s*)?\)?\s*(?:\|\||\?\?)\s*[\x22']?(\d{4,5})\b|PORT\s*:\s*z\.[^\n]{0,80}?default\(\s*[\x22']?(\d{4,5})\b",
     )
     .ok()?;
     files.iter().take(20).find_map(|path| {
@@ -19,7 +19,7 @@ pub(crate) fn find_port(tree: &Tree, files: &[String]) -> Option<u16> {
             text = start_script(tree, package.trim_end_matches('/'))?.1;
         }
         let found = pattern.captures(&text)?;
-        found.get(1).or_else(|| found.get(2))?.as_str().parse().ok()
+        (1..=3).find_map(|group| found.get(group))?.as_str().parse().ok()
     })
 }
 

@@ -46,6 +46,8 @@ pub(crate) struct AgentEndpoint {
     /// The page that a browser loads first, which fills the session.
     opening_page: Option<String>,
     opening: Option<Opening>,
+    /// It answers from what another request has put into the memory of the program.
+    needs_running_program: bool,
     /// It talks over a websocket, and its answer is one message.
     socket: Option<SocketTalk>,
 }
@@ -275,6 +277,7 @@ impl AgentEndpoint {
             is_bare: route.is_bare_body || socket.as_ref().is_some_and(|talk| talk.field.is_none()),
             opening_page: None,
             opening: None,
+            needs_running_program: false,
             socket,
         };
         endpoint.read_messages(source);
@@ -336,6 +339,15 @@ impl AgentEndpoint {
     /// The field that carries the text.
     pub(crate) fn text_field(&self) -> &str {
         self.field.name()
+    }
+
+    /// Has the request sent to the program that runs, and not to one of its own.
+    pub(crate) fn send_to_running_program(&mut self) {
+        self.needs_running_program = true;
+    }
+
+    pub(crate) fn needs_running_program(&self) -> bool {
+        self.needs_running_program
     }
 
     /// Whether it talks over a websocket.

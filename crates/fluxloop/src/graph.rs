@@ -13,6 +13,8 @@ pub(crate) struct GraphCall {
     pub(crate) factory: Option<bool>,
     /// Class of the context argument, imported next to the graph.
     pub(crate) context: Option<String>,
+    /// It is only built: whoever runs it compiles it first.
+    pub(crate) is_builder: bool,
     /// The graph stores state between calls and needs a thread id.
     pub(crate) has_checkpointer: bool,
     /// The fields of the state that take the text and hold the answer; `None`: a list of messages does both.
@@ -36,8 +38,13 @@ pub(crate) fn resolve_graph_call(
     let bytes = tree.read(path, 256 * 1024).map_err(|error| format!("{file} cannot be read: {error}"))?;
     let text = String::from_utf8_lossy(&bytes);
     let prebuilt =
-        ["create_react_agent(", "create_agent(", "MessageGraph("].iter().any(|maker| text.contains(maker));
+        ["create_react_agent(", "create_agent(", "MessageGraph(", "create_supervisor(", "create_swarm("]
+            .iter()
+            .any(|maker| text.contains(maker));
     let mut call = GraphCall { has_checkpointer: text.contains("checkpointer="), ..GraphCall::default() };
+    let made = seen.assigned_calls.iter().find(|(known, _)| known == name);
+    call.is_builder = made
+        .is_some_and(|(_, callee)| matches!(callee.rsplit('.').next(), Some("StateGraph" | "MessageGraph")));
     let state = first_capture(&text, r"StateGraph\(\s*(?:state_schema\s*=\s*)?(\w+)");
     // What the graph gives back may be a part of its state.
     let output = first_capture(&text, r"StateGraph\([^)]*\boutput(?:_schema)?\s*=\s*(\w+)");
@@ -129,13 +136,23 @@ pub(crate) fn find_graph_factory<'s>(
     seen: &'s FileSummary,
     source_of: &dyn Fn(&FunctionSignature) -> String,
 ) -> Option<&'s FunctionSignature> {
-    if !seen.imports.iter().any(|(module, _)| module.split('.').next() == Some("langgraph")) {
+    let top = |module: &str| module.split('.').next().unwrap_or_default().to_owned();
+    let is_there = |(module, _): &(String, Option<String>)| {
+        top(module).starts_with("langgraph") || module.starts_with("langchain.agents")
+    };
+    if !seen.imports.iter().any(is_there) {
         return None;
     }
-    let returns =
-        Regex::new(r"(?s)return\s+\w+\.compile\(|(\w+)\s*=\s*\w+\.compile\(.*return\s+(\w+)\s*(?:\n|$)")
-            .ok()?;
-    seen.functions.iter().find(|function| {
+    let returns = Regex::new(
+        r"(?s)return\s+\w+\.compile\(|return\s+(?:create_react_agent|create_agent|create_supervisor|create_swarm)\(|(\w+)\s*=\s*(?:\w+\.compile|create_react_agent|create_agent)\(.*return\s+(\w+)\s*(?:\n|$)",
+    )
+    .ok()?;
+    // One that gathers others is what users talk to.
+    let gathers = |function: &&FunctionSignature| {
+        ["supervisor", "team", "swarm", "orchestrat"].iter().any(|word| function.name.contains(word))
+    };
+    let all = seen.functions.iter().filter(gathers).chain(seen.functions.iter());
+    all.into_iter().find(|function| {
         let is_free = !function.name.contains('.') && function.parameters.iter().all(|given| given.optional);
         is_free
             && returns.captures(&source_of(function)).is_some_and(|found| {

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use codebase::package_manager::PackageManager;
 use codebase::plan::{Edit, PlanDetails, judge_check};
 use codebase::{
-    Agent, Ecosystem, FileSummary, Framework, NameKind, NameRedactor, Profile, Route, summarize_file,
+    Agent, Ecosystem, Evidence, FileSummary, Framework, NameKind, NameRedactor, Profile, Route,
+    summarize_file,
 };
 use regex::Regex;
 use tree::Tree;
@@ -277,6 +278,15 @@ impl RecipeInput<'_> {
             [format!("{place}.py"), format!("{place}/__init__.py")]
         });
         places.map(|place| place.trim_start_matches('/').to_owned()).find(|place| self.file_exists(place))
+    }
+
+    /// The imports of libraries for agents and models in the files of the package, in the language of the recipe.
+    pub(crate) fn model_imports(&self) -> impl Iterator<Item = &Evidence> {
+        let is_python = self.recipe().ecosystem == Ecosystem::Python;
+        let own = self.profile.model_imports.iter();
+        own.filter(move |import| {
+            package::is_python_file(&import.path) == is_python && self.owns_file(&import.path)
+        })
     }
 
     /// Files that are called as Google's ADK and others expect those of agents to be: `agent.py` in a folder.

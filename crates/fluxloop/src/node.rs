@@ -19,9 +19,9 @@ use crate::recipe::SdkSupport;
 use crate::release_line::ReleaseLine;
 use crate::route_choice::{
     CLIENT_BONUS, README_BONUS, add_endpoint_notes, is_named, is_page_of_other, is_route_label,
-    likeliest_route, nearest_routes, other_routes_phrase, route_label, shown_guard,
+    likeliest_route, nearest_routes, other_routes_phrase, route_label, shown_guard, waits_for_upload,
 };
-use crate::unconnected::{UNCONNECTED_PENALTY, answering_routes};
+use crate::unconnected::{UNCONNECTED_PENALTY, answering_routes, model_phrase};
 
 pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blocker>> {
     if input.uses_sdk() {
@@ -127,7 +127,8 @@ fn nothing_found(input: &RecipeInput<'_>) -> Blocker {
         ));
     }
     let what = format!(
-        "no call of a known language model was found behind the routes of this {title} program{routes}"
+        "no call of a known language model was followed from the routes of this {title} program{}{routes}",
+        model_phrase(input)
     );
     Blocker::new(what).lifted_by("agent").such_as(likeliest_route(input))
 }
@@ -197,6 +198,9 @@ fn add_bridge(
             "vite.config.js",
             ".env.example",
             "src/config.ts",
+            "src/config/configuration.ts",
+            "src/config/index.ts",
+            "src/configuration.ts",
             "src/config.js",
         ]
         .map(|file| input.package_path(file)),
@@ -214,7 +218,13 @@ fn add_bridge(
             recipe.title
         ));
     }
-    let base = format!("http://{}:{port}{}", recipe.host, global_prefix(input, &files));
+    let prefix = global_prefix(input, &files).unwrap_or_else(|place| {
+        contribution.warnings.push(format!(
+            "All routes have a prefix that is computed at run time ({place}): set AGENT_URL to the whole address."
+        ));
+        String::new()
+    });
+    let base = format!("http://{}:{port}{prefix}", recipe.host);
     let folder = input.release_line().project_folder(&input.name);
     let why = "FluxLoop calls the program through this file; the program itself is unchanged.";
     if input.release_line() == ReleaseLine::V04 {
@@ -284,10 +294,39 @@ fn resolve_endpoint(
         let shown = shown_guard(input, &guard, route);
         // The header is read where the caller is checked.
         let checks = route.guard_files.iter().map(|file| input.file_text(file));
-        let texts: Vec<String> = [source, input.file_text(&route.file)].into_iter().chain(checks).collect();
+        let own = guard_class_text(input, &guard);
+        let texts: Vec<String> =
+            [source, input.file_text(&route.file)].into_iter().chain(checks).chain(own).collect();
         endpoint.require_credentials(&shown, &texts.join("\n"));
     }
+    if let Some(what) = waits_for_upload(input, route) {
+        endpoint.add_warning(what);
+    }
     Ok(endpoint)
+}
+
+/// The text of the file of a guard that `NestJS` runs before all routes: `{ provide: APP_GUARD, useClass: AuthGuard }`.
+fn guard_class_text(input: &RecipeInput<'_>, guard: &str) -> Option<String> {
+    const PLACES: &[&str] = &["src/app.module.ts", "src/main.ts"];
+    let listed = Regex::new(r"(?:APP_GUARD[^}]*useClass\s*:\s*|useGlobalGuards\(\s*new\s+)(\w+)").ok()?;
+    let (file, text) = PLACES
+        .iter()
+        .map(|file| (*file, input.file_text(&input.package_path(file))))
+        .find(|(_, text)| listed.is_match(text))?;
+    let class = if matches!(guard, "APP_GUARD" | "useGlobalGuards") {
+        listed.captures(&text)?[1].to_owned()
+    } else {
+        guard.to_owned()
+    };
+    let import =
+        Regex::new(&format!(r#"\b{}\b[^;]*?from\s+["'`]([^"'`]+)["'`]"#, regex::escape(&class))).ok()?;
+    let module = import.captures(&text)?[1].to_owned();
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let path = match module.strip_prefix("./") {
+        Some(inside) => format!("{folder}/{inside}.ts"),
+        None => format!("{}.ts", module.trim_start_matches("@/")),
+    };
+    Some(input.file_text(&input.package_path(&path))).filter(|text| !text.is_empty())
 }
 
 /// Whether an Express program reads the bodies of forms and no JSON.
@@ -391,13 +430,31 @@ fn refusing_hook(input: &RecipeInput<'_>, route: &Route) -> Option<&'static str>
     })
 }
 
-/// The path prefix set with `app.setGlobalPrefix("api")` in `NestJS`.
-fn global_prefix(input: &RecipeInput<'_>, files: &[String]) -> String {
-    let Ok(pattern) = Regex::new(r#"setGlobalPrefix\(\s*["'`]/?([\w/-]+)["'`]"#) else {
-        return String::new();
-    };
-    let text = |path: &String| String::from_utf8(input.tree.read(path, 256 * 1024).ok()?).ok();
-    let found =
-        files.iter().take(20).filter_map(text).find_map(|text| Some(pattern.captures(&text)?[1].to_owned()));
-    found.map(|prefix| format!("/{}", prefix.trim_matches('/'))).unwrap_or_default()
+/// The path prefix set with `app.setGlobalPrefix("api")` in `NestJS`; an error if it is set to what the code does not show.
+fn global_prefix(input: &RecipeInput<'_>, files: &[String]) -> Result<String, String> {
+    let literal = Regex::new(r#"setGlobalPrefix\(\s*["'`]/?([\w/-]+)["'`]"#);
+    let named = Regex::new(r"setGlobalPrefix\(\s*([^)\n]*?)\s*(?:,|\)|\n)");
+    let (Ok(literal), Ok(named)) = (literal, named) else { return Ok(String::new()) };
+    let shown = |prefix: &str| format!("/{}", prefix.trim_matches('/'));
+    for file in files.iter().take(20) {
+        let text = input.file_text(file);
+        if let Some(found) = literal.captures(&text) {
+            return Ok(shown(&found[1]));
+        }
+        let Some(found) = named.captures(&text) else { continue };
+        // `const prefix = config.get("API_PREFIX", "api/v1")`, `process.env.PREFIX ?? "api"`: what it is if nothing is set.
+        let name = regex::escape(&found[1]);
+        let value = format!(r#"\b{name}\s*(?::[^=\n]+)?=\s*[^;\n]*?["'`]/?([a-z][\w/-]*)["'`]\s*[;)\n]"#);
+        let default = format!(r#"{name}[^;\n]*(?:\|\||\?\?)\s*["'`]/?([a-z][\w/-]*)["'`]"#);
+        let known = [value, default].iter().find_map(|pattern| {
+            let pattern = Regex::new(pattern).ok()?;
+            Some(pattern.captures(&text)?[1].to_owned())
+        });
+        let line = text[..found.get(0).map_or(0, |found| found.start())].matches('\n').count() + 1;
+        return match known {
+            Some(prefix) => Ok(shown(&prefix)),
+            None => Err(input.redactor().location(file, u32::try_from(line).unwrap_or(0))),
+        };
+    }
+    Ok(String::new())
 }

@@ -8,7 +8,7 @@ mod request;
 
 use std::collections::BTreeSet;
 
-use codebase::{Agent, NameKind, Route};
+use codebase::{Agent, AgentInstance, NameKind, Route};
 use regex::Regex;
 
 use crate::application::{Application, find_application, own_application, usual_files};
@@ -24,11 +24,14 @@ use crate::integrate::{Contribution, RecipeInput};
 use crate::recipe::InProcessClient;
 use crate::release_line::ReleaseLine;
 use crate::route_choice::{add_endpoint_notes, likeliest_route, other_routes_phrase, variables_to_set};
-use crate::target::{PythonModule, TargetFunction, TextCall};
+use crate::target::{PythonModule, TargetFunction, TextCall, complete_roots, resolve_module};
+use crate::unconnected::model_phrase;
 use crate::wrapper::{AgentObject, PythonWrapper, Recording};
 use candidates::{MIN_FUNCTION_SCORE, PythonCandidate, find_candidates};
 use django::{DjangoProject, allowed_host, django_settings, settings_text};
+use request::start_up;
 
+const HTTPX: &str = "httpx is installed: the test client of Starlette needs it";
 const WRAPPER_RATIONALE: &str = "FluxLoop calls this; it hands the input to the agent.";
 
 /// How FluxLoop gets at the agent.
@@ -38,7 +41,7 @@ pub(crate) enum EntryMethod {
         function: TargetFunction,
         module: PythonModule,
         passing: TextCall,
-        object: Option<String>,
+        object: Option<ObjectSource>,
         /// The Flask application that it needs around it.
         application: Option<Application>,
     },
@@ -48,6 +51,15 @@ pub(crate) enum EntryMethod {
     Crew(CrewCall),
     /// It sends a request, in the same process or over HTTP.
     Route { route: Box<Route>, endpoint: AgentEndpoint },
+}
+
+/// What a method is called on.
+#[derive(Debug, Clone)]
+pub(crate) enum ObjectSource {
+    /// An object of the same file.
+    Beside(String),
+    /// One that another file makes, or a function.
+    Elsewhere(PythonModule, AgentInstance),
 }
 
 /// Finds the agent and makes the edits; says what is missing if nothing can be done.
@@ -92,7 +104,10 @@ pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blo
     }
     found.candidates = std::iter::once(candidate).chain(others).collect();
     // A program that runs by itself is not traced by us: decorators in it would record nothing.
-    let is_reached = !matches!(way, EntryMethod::Route { .. }) || application.is_some();
+    let is_reached = match &way {
+        EntryMethod::Route { endpoint, .. } => application.is_some() && !endpoint.needs_running_program(),
+        _ => true,
+    };
     let mut traced = false;
     found.needs_sdk = input.uses_sdk() && is_reached;
     if found.needs_sdk {
@@ -127,7 +142,13 @@ fn nothing_found(input: &RecipeInput<'_>) -> Blocker {
             "no function, object or route that runs an agent of {} with one text was found{place}{routes}",
             framework.title
         ),
-        _ => format!("no call of a known language model or agent framework was found{place}{routes}"),
+        _ => {
+            let used = model_phrase(input);
+            let followed = if used.is_empty() { "found" } else { "followed from a function or route" };
+            format!(
+                "no call of a known language model or agent framework was {followed}{place}{used}{routes}"
+            )
+        }
     };
     Blocker::new(what).lifted_by("agent").such_as(likeliest_route(input))
 }
@@ -148,13 +169,35 @@ fn check_sdk_not_shadowed(input: &RecipeInput<'_>) -> Result<(), Vec<Blocker>> {
 /// The file that FluxLoop calls, if it cannot call the program as it is, and the runner.
 fn add_entry(
     input: &RecipeInput<'_>,
-    way: EntryMethod,
+    mut way: EntryMethod,
     is_traced: bool,
     django: Option<&DjangoProject>,
-    application: Option<(InProcessClient, Option<Application>)>,
+    mut application: Option<(InProcessClient, Option<Application>)>,
     folder: &str,
     contribution: &mut Contribution,
 ) {
+    let missing = match &mut way {
+        EntryMethod::Function { function, module, .. } => {
+            complete_roots(input, &[function.path.clone()], module)
+        }
+        EntryMethod::Object { path, module, .. } => complete_roots(input, &[path.clone()], module),
+        EntryMethod::Crew(crew) => complete_roots(input, &[crew.path.clone()], &mut crew.module),
+        EntryMethod::Route { route, .. } => {
+            let urls = django.map(|django| django.urls_file());
+            let start: Vec<String> = std::iter::once(route.file.clone()).chain(urls).collect();
+            let root = django.map_or_else(
+                || resolve_module(input, &route.file).map(|module| module.root).unwrap_or_default(),
+                |django| django.folder.clone(),
+            );
+            let mut module = PythonModule { root, more_roots: Vec::new(), name: String::new() };
+            complete_roots(input, &start, &mut module)
+        }
+    };
+    let missing: BTreeSet<String> = missing.into_iter().collect();
+    contribution.warnings.extend(missing.into_iter().take(3).map(|what| format!("{what}.")));
+    if let Some((_, Some(application))) = &mut application {
+        application.complete_roots(input);
+    }
     contribution.target_location = match &way {
         EntryMethod::Function { function, .. } => (function.path.clone(), function.line),
         EntryMethod::Object { path, .. } => (path.clone(), 0),
@@ -188,11 +231,13 @@ fn add_entry(
         host: "localhost",
         recording,
     };
+    let own_web = application.clone();
     let content = match &way {
         EntryMethod::Function { function, module, application: None, .. }
             if function.is_directly_callable()
                 && django.is_none()
                 && !opens_trace
+                && start_up(input).is_none()
                 && (is_traced || !input.uses_sdk()) =>
         {
             contribution.runner = Some(RunnerConfig::Function {
@@ -204,6 +249,18 @@ fn add_entry(
         }
         EntryMethod::Function { function, module, passing, object, application } => {
             contribution.target = format!("{}:{}", module.name, function.name);
+            // What starts with the application is there for the function, too.
+            let started = start_up(input);
+            let web = own_web.as_ref().filter(|(client, _)| *client == InProcessClient::Starlette);
+            let lifespan =
+                web.and_then(|(_, app)| app.clone()).filter(|_| started.is_some() && application.is_none());
+            if let (Some(place), Some(_)) = (&started, &lifespan) {
+                contribution.notes.push(format!(
+                    "{} is called while the application runs, which starts what it may need ({place}).",
+                    input.display_name(&function.name, &function.path, function.line)
+                ));
+                contribution.prerequisites.push(HTTPX.to_owned());
+            }
             let route = input.routes().find(|route| route.agent == function.name && route.passes_input);
             let field = route.and_then(|route| route.request.first());
             contribution.text_field = field.cloned();
@@ -214,8 +271,9 @@ fn add_entry(
                 module,
                 function,
                 passing,
-                object.as_deref(),
+                object.as_ref(),
                 application.as_ref(),
+                lifespan.as_ref(),
             )
         }
         EntryMethod::Object { name, module, object, call, .. } => {
@@ -295,11 +353,13 @@ fn render_route_wrapper(
     application: Option<(InProcessClient, Option<Application>)>,
     contribution: &mut Contribution,
 ) -> String {
-    if let Some((by, app)) = application {
+    contribution.start_command = application
+        .as_ref()
+        .filter(|_| endpoint.needs_running_program())
+        .and_then(|(by, app)| by.start_command(app.as_ref()));
+    if let Some((by, app)) = application.filter(|_| !endpoint.needs_running_program()) {
         if by == InProcessClient::Starlette {
-            contribution
-                .prerequisites
-                .push("httpx is installed: the test client of Starlette needs it".to_owned());
+            contribution.prerequisites.push(HTTPX.to_owned());
         }
         let root = app.as_ref().map_or_else(|| wrapper.root.to_owned(), |app| app.module.root.clone());
         let more_roots = app.as_ref().map_or(&[][..], |app| app.module.more_roots.as_slice());
@@ -307,11 +367,15 @@ fn render_route_wrapper(
     }
     let port = find_port(input.tree, &input.entry_points()).unwrap_or(input.recipe().port);
     let base = format!("http://{}:{port}", input.recipe().host);
-    contribution.warnings.push(format!(
-        "The program must be running while FluxLoop runs: no {} application that could be imported was found ({}).",
-        input.recipe().title,
-        input.redactor().file(&route.file)
-    ));
+    contribution.warnings.push(if endpoint.needs_running_program() {
+        "The program must be running while FluxLoop runs: its answers depend on what it holds in memory.".to_owned()
+    } else {
+        format!(
+            "The program must be running while FluxLoop runs: no way to import its {} application was found ({}).",
+            input.recipe().title,
+            input.redactor().file(&route.file)
+        )
+    });
     let text = endpoint.render_python_bridge(&base);
     contribution.url = Some(endpoint.url(&base));
     text

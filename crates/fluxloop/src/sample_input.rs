@@ -29,14 +29,30 @@ pub(crate) fn find_sample_input(input: &RecipeInput<'_>, field: Option<&str>) ->
     let found = field.and_then(|field| {
         let example =
             Regex::new(&format!(r#"["']?{}["']?\s*:\s*"([^"\\\n]{{5,}})""#, regex::escape(field))).ok()?;
+        let query = Regex::new(&format!(r"[?&]{}=([\w%+.,!'-]{{5,}})", regex::escape(field))).ok()?;
         FILES.iter().find_map(|file| {
             let text = input.file_text(&input.package_path(file));
-            let mut values =
-                example.captures_iter(&text).filter_map(|found| Some(found.get(1)?.as_str().trim()));
-            values.find(|value| is_usable(value)).map(str::to_owned)
+            let written = example
+                .captures_iter(&text)
+                .filter_map(|found| Some(found.get(1)?.as_str().trim().to_owned()));
+            let in_query = query.captures_iter(&text).map(|found| decode_query(&found[1]));
+            written.chain(in_query).find(|value| is_usable(value))
         })
     });
     found.unwrap_or_else(|| GENERAL_INPUT.to_owned())
+}
+
+/// A value as it was before it was put into an address.
+fn decode_query(value: &str) -> String {
+    let bytes = value.as_bytes();
+    let (mut plain, mut at) = (Vec::new(), 0);
+    while let Some(byte) = bytes.get(at) {
+        let hex = value.get(at + 1..at + 3).filter(|_| *byte == b'%');
+        let decoded = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        plain.push(decoded.unwrap_or(if *byte == b'+' { b' ' } else { *byte }));
+        at += if decoded.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8_lossy(&plain).into_owned()
 }
 
 /// Whether a value is what a user might write, and not a placeholder or a secret.
@@ -53,6 +69,12 @@ fn is_usable(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_of_a_query_are_decoded() {
+        assert_eq!(decode_query("What+is%20it%3F"), "What is it?");
+        assert_eq!(decode_query("100%"), "100%");
+    }
 
     #[test]
     fn placeholders_and_secrets_are_no_inputs() {

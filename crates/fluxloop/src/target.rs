@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use codebase::{Agent, FunctionParameter, FunctionSignature, NameKind, ParameterKind};
+use codebase::{Agent, AgentInstance, FunctionParameter, FunctionSignature, NameKind, ParameterKind};
 use regex::Regex;
 use tree::Tree;
 
@@ -26,6 +26,8 @@ pub(crate) struct TargetFunction {
     pub(crate) returns_text: bool,
     /// The line of its end; 0 if unknown.
     pub(crate) end_line: u32,
+    /// An object of its class that the program makes in another file, or by a function.
+    pub(crate) instance: Option<AgentInstance>,
 }
 
 impl TargetFunction {
@@ -40,6 +42,7 @@ impl TargetFunction {
             is_default_constructible: agent.is_default_constructible,
             returns_text: false,
             end_line: 0,
+            instance: agent.instance.clone(),
         }
     }
 
@@ -54,6 +57,7 @@ impl TargetFunction {
             is_default_constructible: signature.is_default_constructible,
             returns_text: signature.returns.as_deref().is_some_and(|returns| returns.trim() == "str"),
             end_line: signature.end_line,
+            instance: None,
         }
     }
 
@@ -366,13 +370,43 @@ pub(crate) fn environment_value(parameter: &FunctionParameter) -> Option<(String
     let is_made = NON_TEXT_PARAMETERS.contains(&parameter.name.as_str()) && parameter.name != "model"
         || ["context", "docs", "documents", "chunks", "retrieved", "template", "system_prompt"]
             .iter()
-            .any(|word| parameter.name.contains(word));
+            .any(|word| parameter.name.contains(word))
+        || parameter.annotation.is_none() && names_object(&parameter.name);
     match annotation.trim() {
         _ if is_made => None,
         "int" | "float" => Some((variable, format!("{}({read})", annotation.trim()))),
         text if is_text_type(text) => Some((variable, read)),
         _ => None,
     }
+}
+
+/// Whether a name without a type is that of something that a program makes.
+fn names_object(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let is_model = name.ends_with("model") && name != "model";
+    is_model
+        || [
+            "schema",
+            "class",
+            "callback",
+            "func",
+            "handler",
+            "tool",
+            "client",
+            "service",
+            "manager",
+            "chain",
+            "llm",
+            "retriever",
+            "store",
+            "embed",
+            "logger",
+            "engine",
+            "memory",
+            "cls",
+        ]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 /// The expression that a parameter gets: the text, or a conversation of one message.
@@ -615,6 +649,83 @@ pub(crate) fn resolve_module(input: &RecipeInput<'_>, path: &str) -> Option<Pyth
     name.split('.').all(is_name).then_some(PythonModule { root, more_roots, name })
 }
 
+/// Adds the folders that the files which a module imports, and those that they import, find their modules in. Returns what
+/// they import from each other that is not there.
+pub(crate) fn complete_roots(
+    input: &RecipeInput<'_>,
+    paths: &[String],
+    module: &mut PythonModule,
+) -> Vec<String> {
+    const MAX_FILES: usize = 80;
+    let join = |folder: &str, name: &str| {
+        if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+    };
+    let mut roots = vec![module.root.clone()];
+    for root in [join(&input.package, "src"), input.package.clone(), String::new()] {
+        let is_above = |path: &String| root.is_empty() || path.starts_with(&format!("{root}/"));
+        if !roots.contains(&root) && paths.iter().all(is_above) {
+            roots.push(root);
+        }
+    }
+    let mut missing = Vec::new();
+    let (mut seen, mut open): (BTreeSet<String>, Vec<String>) =
+        (paths.iter().cloned().collect(), paths.to_vec());
+    while let Some(at) = open.pop() {
+        let Some(summary) = input.file_summary(&at) else { continue };
+        for (imported, name) in &summary.imports {
+            let mut next = Vec::new();
+            if imported.starts_with('.') {
+                next.extend(input.module_file(&at, imported));
+                let inner = name.as_ref().map(|name| format!("{}.{name}", imported.trim_end_matches('.')));
+                next.extend(inner.and_then(|inner| input.module_file(&at, &inner)));
+            } else {
+                let way = imported.replace('.', "/");
+                let file_in = |root: &String| {
+                    let inner = name.iter().map(|name| format!("{way}/{name}"));
+                    inner
+                        .chain([way.clone()])
+                        .flat_map(|way| {
+                            [join(root, &format!("{way}.py")), join(root, &format!("{way}/__init__.py"))]
+                        })
+                        .find(|file| input.file_exists(file))
+                };
+                let found = roots.iter().find_map(|root| Some((root.clone(), file_in(root)?)));
+                if let Some((root, file)) = found {
+                    if root != module.root && !module.more_roots.contains(&root) {
+                        module.more_roots.push(root);
+                    }
+                    if let Some(name) = name.as_ref().filter(|name| !has_name(input, &file, &way, name)) {
+                        let redactor = input.redactor();
+                        missing.push(format!(
+                            "{} imports `{}` from {}, where that name is not found: the program cannot be imported as it is",
+                            redactor.file(&at),
+                            input.display_name(name, &at, 0),
+                            redactor.file(&file)
+                        ));
+                    }
+                    next.push(file);
+                }
+            }
+            open.extend(next.into_iter().filter(|file| seen.len() < MAX_FILES && seen.insert(file.clone())));
+        }
+    }
+    missing
+}
+
+/// Whether a file may have a name: it occurs in it, or all names of another module do.
+fn has_name(input: &RecipeInput<'_>, file: &str, way: &str, name: &str) -> bool {
+    // `from package import module`
+    if file.ends_with(&format!("{way}/{name}.py")) || file.ends_with(&format!("{way}/{name}/__init__.py")) {
+        return true;
+    }
+    let text = input.file_text(file);
+    let is_open = ["import *", "__getattr__", "globals()", "setattr("].iter().any(|word| text.contains(word));
+    let is_folder =
+        file.strip_suffix("__init__.py").is_some_and(|folder| input.file_exists(&format!("{folder}{name}")));
+    let stub = Regex::new(&format!(r"\b{}\b", regex::escape(name)));
+    name == "*" || is_open || is_folder || stub.is_ok_and(|stub| stub.is_match(&text))
+}
+
 /// The folder above the outermost of the packages that a folder is in.
 fn package_root(tree: &Tree, folder: &str) -> String {
     let mut at = folder;
@@ -701,6 +812,7 @@ mod tests {
                 is_default_constructible: makes_itself,
                 returns_text: gives_text,
                 end_line: 1,
+                instance: None,
             }
             .is_directly_callable()
         };

@@ -6,6 +6,7 @@ use crate::application::Application;
 use crate::crew::CrewCall;
 use crate::endpoint::{AgentEndpoint, render_template};
 use crate::graph::GraphCall;
+use crate::python::ObjectSource;
 use crate::recipe::InProcessClient;
 use crate::target::{PythonModule, TargetFunction, TextCall};
 
@@ -106,6 +107,7 @@ impl AgentObject {
         match self {
             Self::Graph => {
                 let made = match call.factory {
+                    None if call.is_builder => format!("{name}.compile()"),
                     None => name.to_owned(),
                     Some(false) => format!("{name}()"),
                     Some(true) => format!("(await {name}())"),
@@ -209,15 +211,25 @@ impl PythonWrapper<'_> {
         module: &PythonModule,
         function: &TargetFunction,
         passing: &TextCall,
-        object: Option<&str>,
+        object: Option<&ObjectSource>,
         application: Option<&Application>,
+        lifespan: Option<&Application>,
     ) -> String {
         let argument = passing.render();
         let method = function.name.rsplit('.').next().unwrap_or_default();
         let (import, call) = match (function.owner_class(), object) {
-            (Some(_), Some(object)) => {
+            (Some(_), Some(ObjectSource::Beside(object))) => {
                 let (import, name) = imported_name(object);
                 (import, format!("{name}.{method}({argument})"))
+            }
+            (Some(_), Some(ObjectSource::Elsewhere(_, made))) => {
+                let (import, name) = imported_name(&made.name);
+                let object = match (made.is_call, made.is_async) {
+                    (false, _) => name,
+                    (true, false) => format!("{name}()"),
+                    (true, true) => format!("(await {name}())"),
+                };
+                (import, format!("{object}.{method}({argument})"))
             }
             (Some(owner), None) => {
                 let (import, name) = imported_name(owner);
@@ -230,7 +242,11 @@ impl PythonWrapper<'_> {
                 (import, format!("{name}({argument})"))
             }
         };
-        let body = match (function.is_async, function.is_generator) {
+        let awaits_object = matches!(object, Some(ObjectSource::Elsewhere(_, made)) if made.is_async);
+        let body = match (function.is_async || awaits_object, function.is_generator) {
+            (true, false) if !function.is_async => {
+                format!("async def run(message: str) -> str:\n    return _text({call})")
+            }
             (false, false) if function.returns_text => {
                 format!("def run(message: str) -> str:\n    return {call}")
             }
@@ -248,10 +264,20 @@ impl PythonWrapper<'_> {
                 "async def run(message: str) -> str:\n    return \"\".join([_text(piece) async for piece in {call}])"
             ),
         };
-        let mut names = vec![import.as_str()];
-        names.extend(passing.classes.iter().map(String::as_str));
+        let classes = passing.classes.iter().map(String::as_str);
         let mut imports = passing.import.unwrap_or_default().to_owned();
-        imports.extend(["from ", &module.name, " import ", &names.join(", "), "  # noqa: E402\n"]);
+        let mut import_from = |module: &PythonModule, names: Vec<&str>| {
+            if !names.is_empty() {
+                imports.extend(["from ", &module.name, " import ", &names.join(", "), "  # noqa: E402\n"]);
+            }
+        };
+        match object {
+            Some(ObjectSource::Elsewhere(other, _)) if other != module => {
+                import_from(other, vec![import.as_str()]);
+                import_from(module, classes.collect());
+            }
+            _ => import_from(module, std::iter::once(import.as_str()).chain(classes).collect()),
+        }
         let mut body = body;
         if let Some(application) = application {
             let (lines, name) = application.import_lines();
@@ -260,6 +286,23 @@ impl PythonWrapper<'_> {
             let (head, rest) = body.split_once('\n').unwrap_or((&body, ""));
             let rest = rest.replace('\n', "\n    ");
             body = format!("{head}\n    with {name}.test_request_context():\n    {rest}");
+        }
+        if let Some(application) = lifespan {
+            let (lines, name) = application.import_lines();
+            imports.insert_str(0, "from starlette.testclient import TestClient  # noqa: E402\n\n");
+            imports.push_str(&lines);
+            // In the event loop that the application has started its things in.
+            let call = if function.is_async || awaits_object || function.is_generator && function.is_async {
+                "client.portal.call(_answer, message)"
+            } else {
+                "_answer(message)"
+            };
+            let answer = body.replacen("def run(", "def _answer(", 1);
+            body = format!(
+                "def run(message: str) -> str:\n    with TestClient({name}){} :\n        return {call}\n\n\n{answer}",
+                if call.starts_with("client") { " as client" } else { "" }
+            )
+            .replace(" :\n", ":\n");
         }
         self.render(&imports, &body, !passing.variables.is_empty())
     }

@@ -116,6 +116,10 @@ fn parse_mount(symbols: &SymbolIndex<'_, '_>, file: usize, at: usize, call: &Cal
         ("use" | "route" | "mount", [CallArgument::Text(prefix), .., CallArgument::Name(name)]) => {
             (prefix.clone(), resolve_router(symbols, file, name))
         }
+        // Koa: `router.use("/api", chatRouter.routes(), chatRouter.allowedMethods())`.
+        ("use", [CallArgument::Text(prefix), rest @ ..]) if koa_router(rest).is_some() => {
+            (prefix.clone(), resolve_router(symbols, file, koa_router(rest)?))
+        }
         ("use" | "route" | "mount", [CallArgument::Text(prefix), .., CallArgument::Call(require)])
             if require == "require" =>
         {
@@ -159,6 +163,14 @@ fn parse_mount(symbols: &SymbolIndex<'_, '_>, file: usize, at: usize, call: &Cal
         Vec::new()
     };
     Some(Mount { prefix, file: target, router, parent_file: file, parent_router: at, guards })
+}
+
+/// The router of `chatRouter.routes()`.
+fn koa_router(arguments: &[CallArgument]) -> Option<&str> {
+    arguments.iter().find_map(|argument| match argument {
+        CallArgument::Call(callee) => callee.strip_suffix(".routes"),
+        _ => None,
+    })
 }
 
 /// Resolves the name under which a router is mounted to its file and its name there.

@@ -290,6 +290,16 @@ impl<'t> ScriptVisitor<'t> {
         }
     }
 
+    /// Records an object that has no name but that of the default export: `export default new ChatService()`.
+    fn record_default_object(&mut self, class: &Expression<'_>, span: Span) -> Option<String> {
+        let (name, line) = ("default".to_owned(), self.line(span));
+        let callee = dotted_name(class)?;
+        let binding =
+            CallBinding { name: name.clone(), callee, line, within: None, is_absent_on_import: false };
+        self.source.bindings.push(binding);
+        Some(name)
+    }
+
     fn record_interface(&mut self, name: &str, span: Span, members: &[TSSignature<'_>]) {
         let fields = members.iter().filter_map(|member| match member {
             TSSignature::TSPropertySignature(property) => Some(SourceParameter {
@@ -369,7 +379,13 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             oxc_ast::ast::ClassElement::PropertyDefinition(property) => Some(SourceParameter {
                 name: property.key.static_name()?.into_owned(),
                 annotation: self.annotation(property.type_annotation.as_deref()),
-                optional: property.optional,
+                // `@IsOptional() limit = 5`
+                optional: property.optional
+                    || property.value.is_some()
+                    || self
+                        .decorator_calls(&property.decorators)
+                        .iter()
+                        .any(|one| one.callee == "IsOptional"),
                 ..SourceParameter::default()
             }),
             _ => None,
@@ -499,6 +515,9 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
                 self.source.default_export = dotted_name(&node.right);
                 if is_function(&node.right) {
                     self.source.default_export = Some("exports".to_owned());
+                }
+                if let Expression::NewExpression(made) = &node.right {
+                    self.source.default_export = self.record_default_object(&made.callee, node.span);
                 }
             }
             if matches!(object.as_str(), "exports" | "module.exports") {
@@ -672,6 +691,12 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             },
             ExportDefaultDeclarationKind::FunctionDeclaration(function) => {
                 function.id.as_ref().map(|id| id.name.to_string())
+            }
+            ExportDefaultDeclarationKind::ClassDeclaration(class) => {
+                class.id.as_ref().map(|id| id.name.to_string())
+            }
+            ExportDefaultDeclarationKind::NewExpression(made) => {
+                self.record_default_object(&made.callee, node.span)
             }
             ExportDefaultDeclarationKind::Identifier(name) => Some(name.name.to_string()),
             _ => None,

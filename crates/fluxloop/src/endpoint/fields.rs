@@ -23,7 +23,7 @@ pub(super) const MESSAGE_LIST_FIELDS: &[&str] = &["messages", "history", "conver
 pub(super) const REPLY_FIELDS: &[&str] = &[
     "answer", "reply", "response", "output", "text", "content", "result", "completion", "final_output", "data", "message",
     "bot_response", "botResponse", "ai_response", "aiResponse", "assistant", "generated_text", "response_text", "final_answer",
-    "final_response", "explanation", "report", "executive_summary", "summary",
+    "final_response", "msg", "explanation", "report", "executive_summary", "summary",
 ];
 /// Response fields that report status and never contain the reply.
 pub(super) const STATUS_FIELDS: &[&str] =
@@ -139,8 +139,12 @@ pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option
         || annotation.is_empty() && is_conversation;
     // What an empty list would leave out, nobody else knows: `model_ids: list[UUID]`.
     let holds_values = ["list[uuid", "list[str", "list[int", "string[]", "number[]"];
+    let is_extra = ["context", "tags", "attachments", "files", "images", "tools"]
+        .iter()
+        .any(|word| name.to_lowercase().contains(word));
     let is_chosen_list = is_list
         && !is_conversation
+        && !is_extra
         && !may_miss
         && holds_values.iter().any(|kind| annotation.starts_with(kind))
         && (is_checked || is_refused);
@@ -165,6 +169,8 @@ pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option
         ("int" | "number", "top_k" | "topK" | "k" | "limit" | "n" | "num_results") => {
             return constant(json!(5));
         }
+        ("int" | "number", "page" | "pageNumber" | "page_number") => return constant(json!(1)),
+        ("int" | "number", "pageSize" | "page_size" | "per_page" | "size") => return constant(json!(10)),
         ("int" | "number", "max_tokens" | "maxTokens") => return constant(json!(512)),
         ("float" | "number", _) if name.to_lowercase().contains("temperature") => {
             return constant(json!(0.7));
@@ -269,6 +275,11 @@ pub(crate) fn find_reply_field(fields: &[String], request: &[String]) -> Option<
             || request.contains(field) && !REPLY_FIELDS.contains(&field.as_str())
     };
     let told: Vec<&String> = fields.iter().filter(|field| !is_other(field)).collect();
+    // An explanation explains another field.
+    let told: Vec<&String> = match told.as_slice() {
+        [_] => told,
+        _ => told.into_iter().filter(|field| *field != "explanation").collect(),
+    };
     let known = REPLY_FIELDS
         .iter()
         .find(|known| told.iter().any(|field| field == *known))

@@ -24,6 +24,8 @@ pub(super) fn find_obstacle(route: &Route, source: &str) -> Option<&'static str>
         Some("expects a file")
     } else if answers_with_page(source) {
         Some("answers with a page, not with the text of an answer")
+    } else if answers_with_redirect(source) {
+        Some("answers with a redirect to another page")
     } else if answers_later(source) && !route.response.iter().any(|field| tells_reply(field)) {
         Some("starts the work in the background and answers before it is done")
     } else if !streams
@@ -93,6 +95,21 @@ pub(super) fn answers_with_page(source: &str) -> bool {
     // The body of a request is read by `.json()`, too.
     let rest = source.replace("request.json(", "");
     is_in(&page) && !other.as_ref().is_ok_and(|other| other.is_match(&rest))
+}
+
+/// Whether all that a handler gives back is a redirect.
+fn answers_with_redirect(source: &str) -> bool {
+    let returned = Regex::new(r"\breturn\s+(?:await\s+)?([\w.]+)\(?");
+    returned.is_ok_and(|returned| {
+        let mut given = returned.captures_iter(source).map(|found| found[1].to_owned()).peekable();
+        given.peek().is_some()
+            && given.all(|name| {
+                matches!(
+                    name.rsplit('.').next(),
+                    Some("redirect" | "RedirectResponse" | "HttpResponseRedirect")
+                )
+            })
+    })
 }
 
 /// Whether a handler hands the work to a queue or a background task.
@@ -178,7 +195,13 @@ pub(super) fn unexpected_message_member(text: &str, list: &str) -> Option<String
         regex::escape(list)
     ))
     .ok()?;
-    let name = each.captures(text)?.get(1)?.as_str();
+    const MAX_BODY: usize = 400;
+    let found = each.captures(text)?;
+    let name = found.get(1)?.as_str();
+    // What is done with each entry, and not with those of another list under the same name.
+    let rest: String = text[found.get(0)?.start()..].chars().take(MAX_BODY).collect();
+    let text = rest.split_once("\n\n").map_or(rest.as_str(), |(body, _)| body);
+    let text = text.split_once("});").map_or(text, |(body, _)| body);
     let members = Regex::new(&format!(r"\b{}\??\.(\w+)", regex::escape(name))).ok()?;
     let usual =
         ["role", "content", "parts", "id", "name", "type", "text", "toolInvocations", "metadata", "length"];

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use codebase::rules::LibraryRole;
 use codebase::{Agent, FileSummary, NameKind, Route};
 
 use super::EntryMethod;
@@ -57,7 +58,11 @@ pub(super) fn find_candidates(
     let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
     let files =
         anchors.map(|anchor| anchor.path.clone()).chain(input.entry_points()).chain(usual_files(input));
-    let files = files.chain(input.agent_files());
+    let others = input.profile.frameworks.iter().filter(|one| one.role == LibraryRole::Agent);
+    let others = others.flat_map(|one| one.anchors.iter().map(|anchor| anchor.path.clone()));
+    let imports = input.model_imports().map(|import| import.path.clone()).take(MAX_FUNCTIONS);
+    let files =
+        files.chain(input.agent_files()).chain(others.filter(|path| input.owns_file(path))).chain(imports);
     for path in files.filter(|path| is_python_file(path) && !input.is_example_or_test(path)) {
         all.extend(object_candidate(input, &path));
     }
@@ -133,7 +138,7 @@ pub(super) fn function_candidate(
         vec![Blocker::new(what).at(input.redactor().file(&agent.path), agent.line).lifted_by("agent")]
     });
     let mut against = Vec::new();
-    // What starts with the application, such as a connection, is not there in a direct call.
+    // What starts with the application, such as a connection, is there for its routes.
     if let Some(place) = application.filter(|_| !routes.is_empty()).and_then(|_| start_up(input)) {
         score -= 40;
         against.push(format!("the application starts first what it may need ({place})"));
@@ -301,7 +306,10 @@ pub(super) fn named_candidate(
         score: 0,
     };
     if let Some(signature) = seen.functions.iter().find(|function| function.name == name) {
-        let function = TargetFunction::from_signature(path, signature);
+        let function = match &agent {
+            Some(agent) => function_for_agent(input, agent),
+            None => TargetFunction::from_signature(path, signature),
+        };
         let context = agent.as_ref().and_then(|agent| agent.request_context.as_ref());
         let entry = entry_by_function(input, &function, context, application)
             .map_err(|why| blocked(format!("`{shown}` cannot be called with one text: {why}")));
@@ -335,6 +343,7 @@ pub(super) fn function_for_agent(input: &RecipeInput<'_>, agent: &Agent) -> Targ
     );
     // Analysis sees the classes that it extends.
     function.is_default_constructible |= agent.is_default_constructible;
+    function.instance.clone_from(&agent.instance);
     function
 }
 

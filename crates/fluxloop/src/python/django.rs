@@ -12,6 +12,15 @@ pub(super) struct DjangoProject {
     pub(super) folder: String,
 }
 
+impl DjangoProject {
+    /// Where its routes begin: beside its settings.
+    pub(super) fn urls_file(&self) -> String {
+        let package = self.settings.split('.').next().unwrap_or_default();
+        let folder = if self.folder.is_empty() { String::new() } else { format!("{}/", self.folder) };
+        format!("{folder}{package}/urls.py")
+    }
+}
+
 /// The text of the settings of a Django project.
 pub(super) fn settings_text(input: &RecipeInput<'_>, django: &DjangoProject) -> Option<String> {
     let place = django.settings.replace('.', "/");

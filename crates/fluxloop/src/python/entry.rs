@@ -3,7 +3,7 @@
 use codebase::{Evidence, FileSummary, FunctionSignature, NameKind};
 use regex::Regex;
 
-use super::EntryMethod;
+use super::{EntryMethod, ObjectSource};
 use crate::application::Application;
 use crate::graph::{self, GraphCall};
 use crate::integrate::RecipeInput;
@@ -64,7 +64,15 @@ pub(super) fn entry_by_function(
         resolve_module(input, &function.path).ok_or("its file has a name that cannot be imported")?;
     let mut object = None;
     if let Some(owner) = function.owner_class() {
-        object = seen.assigned_calls.iter().find(|(_, callee)| callee == owner).map(|(name, _)| name.clone());
+        let beside = seen.assigned_calls.iter().find(|(_, callee)| callee == owner);
+        object = beside.map(|(name, _)| ObjectSource::Beside(name.clone()));
+        if let (None, false, Some(made)) = (&object, function.is_default_constructible, &function.instance) {
+            object = if made.path == function.path && !made.is_call {
+                Some(ObjectSource::Beside(made.name.clone()))
+            } else {
+                resolve_module(input, &made.path).map(|module| ObjectSource::Elsewhere(module, made.clone()))
+            };
+        }
         let shown = input.display_name(owner, path, line);
         if object.is_none() && is_abstract(&seen, owner) {
             return Err(format!("`{shown}` is abstract"));

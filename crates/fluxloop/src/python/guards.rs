@@ -17,8 +17,19 @@ pub(super) fn guard_of_route(
     parameters: &[FunctionParameter],
     source: &str,
 ) -> Option<String> {
-    if let Some(guard) = find_guard(&route.guards) {
+    let decorators = decorators_above(&input.file_text(&route.file), route.line);
+    let is_open = decorators.contains("AllowAny") || decorators.contains("permission_classes([])");
+    let guards: Vec<String> = route
+        .guards
+        .iter()
+        .filter(|guard| !(is_open && guard.ends_with("permission_classes")))
+        .cloned()
+        .collect();
+    if let Some(guard) = find_guard(&guards) {
         return Some(guard.clone());
+    }
+    if is_open {
+        return None;
     }
     if let Some(guard) = route.guards.iter().find(|guard| refuses_callers(input, &route.file, guard)) {
         return Some(guard.clone());
@@ -53,6 +64,19 @@ pub(super) fn guard_of_route(
         Regex::new(r"(?:user|owner|author)\w*\s*=\s*(?:self\.)?request\.user\b").ok()?.is_match(source)
             && !source.contains("is_authenticated");
     (checks || is_personal).then(|| OWN_CHECK.to_owned())
+}
+
+/// The decorators of the function whose name is on a line.
+fn decorators_above(text: &str, line: u32) -> String {
+    const MAX_LINES: usize = 12;
+    let lines: Vec<&str> = text.lines().take(line.saturating_sub(1) as usize).collect();
+    let is_decorator = |line: &&&str| {
+        let line = line.trim_start();
+        line.starts_with(['@', ')', ']', '"', '\''])
+            || line.starts_with("async ")
+            || line.ends_with([',', '(', '['])
+    };
+    lines.iter().rev().take(MAX_LINES).take_while(is_decorator).copied().collect::<Vec<_>>().join("\n")
 }
 
 /// A middleware of the application that refuses callers: its name, and the text of its file.

@@ -12,7 +12,7 @@ use crate::endpoint::{AgentEndpoint, RouteChoice, conversation_stem, find_text_f
 use crate::integrate::RecipeInput;
 use crate::package::is_python_file;
 use crate::recipe::InProcessClient;
-use crate::route_choice::shown_guard;
+use crate::route_choice::{shown_guard, waits_for_upload};
 use crate::target::is_id_name;
 
 /// The request for a route, if it can be sent from nowhere.
@@ -50,6 +50,12 @@ pub(super) fn resolve_endpoint(
     if let Some(page) = page_that_fills_session(input, route, &source) {
         endpoint.open_with(page);
     }
+    if let Some(what) = waits_for_upload(input, route) {
+        endpoint.add_warning(what);
+        if !endpoint.is_socket() {
+            endpoint.send_to_running_program();
+        }
+    }
     if let Some(guard) = guard_of_route(input, route, parameters, &source) {
         let shown = shown_guard(input, &guard, route);
         // The header is read where the caller is checked.
@@ -83,15 +89,22 @@ pub(super) fn route_that_begins<'i>(
     if !matches!(web, Some(InProcessClient::Flask | InProcessClient::Starlette)) {
         return None;
     }
+    // A GET that makes one, and does not only list those that there are.
+    let is_made_there = |other: &Route| {
+        let source = input.source_lines(&other.file, other.line, other.end_line);
+        ["create", "new_", "start", "uuid"].iter().any(|word| source.contains(word))
+    };
     let begins = |other: &&Route| {
         let last = other.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let is_called_so = conversation_stem(last).is_some()
+        let is_called_so = IDS.contains(&last)
+            || conversation_stem(last).is_some()
             || matches!(last, "new" | "create" | "start") && conversation_stem(&other.path).is_some();
         let may_be_left_out = |field: &String| {
             other.optional.contains(field)
                 || other.declared.iter().any(|declared| declared.name == *field && declared.optional)
         };
-        other.method == "POST"
+        let names_id = IDS.contains(&last) || conversation_stem(last).is_some();
+        (other.method == "POST" || other.method == "GET" && names_id && is_made_there(other))
             && is_called_so
             && (&other.file, other.line) != (&route.file, route.line)
             && !other.path.contains(['{', '<'])

@@ -64,13 +64,18 @@ function plain(found) {
     const isMessage = ["role", "content", "delta", "message"].some((name) => last?.[name] !== undefined);
     if (isMessage || (found.length === 1 && last && typeof last === "object")) return plain(last);
   }
+  const texts = Object.keys(found).filter((name) => typeof found[name] === "string");
+  // Another field, such as a verdict.
+  const explains = texts.includes("explanation") && texts.length > 1;
   const isDetail = (name) => ["explanation", "report", "summary"].includes(name) && typeof found[name] !== "string";
-  const name = answers.find((name) => holds(found[name]) && !isDetail(name));
+  const name = answers.find(
+    (name) => holds(found[name]) && !isDetail(name) && !(explains && name === "explanation"),
+  );
   if (name) return plain(found[name]);
   const likely = Object.entries(found).filter(([name, part]) => typeof part === "string" && isAnswer(name));
   if (likely.length === 1) return likely[0][1];
   // The only one that is more than a word.
-  const prose = Object.values(found).filter((part) => typeof part === "string" && part.trim().includes(" "));
+  const prose = texts.map((name) => found[name]).filter((part) => part.trim().includes(" ") && !explains);
   if (prose.length === 1) return prose[0];
   // An empty text: there is a field for the answer, with nothing in it.
   if (answers.some((name) => found[name] === "")) return "";
@@ -87,7 +92,7 @@ const isAnswer = (name) =>
 const answers = [
   "final_answer", "final_response", "final_report", "answer", "reply", "final_output", "output", "response", "output_text",
   "completion", "generated_text", "choices", "generations", "delta", "assistant", "assistantMessage", "assistant_message",
-  "content", "text", "result", "raw", "explanation", "report", "summary", "data", "messages", "message", "body", "value", "token",
+  "content", "text", "result", "raw", "explanation", "report", "summary", "data", "messages", "message", "msg", "body", "value", "token",
   "chunk",
 ];
 const pieceNames = ["delta", "token", "chunk", ...answers];

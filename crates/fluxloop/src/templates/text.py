@@ -29,12 +29,14 @@ def _text(result) -> str:
     if hasattr(result, "__next__"):
         return "".join(_text(piece) for piece in result if piece is not None)
     find = result.get if isinstance(result, dict) else lambda name: getattr(result, name, None)
-    for name in _ANSWERS:
+    texts = [name for name, part in result.items() if isinstance(part, str)] if isinstance(result, dict) else []
+    explains = "explanation" in texts and len(texts) > 1  # another field, such as a verdict
+    for name in (name for name in _ANSWERS if not (explains and name == "explanation")):
         if _holds(part := find(name)) and (isinstance(part, str) or name not in ("explanation", "report", "summary")):
             return _text(part)
     if isinstance(result, dict):
         likely = [part for name, part in result.items() if isinstance(part, str) and _is_answer(name)]
-        prose = [part for part in result.values() if isinstance(part, str) and " " in part.strip()]
+        prose = [result[name] for name in texts if " " in result[name].strip() and not explains]
         for parts in (likely, prose):  # The only one that is called an answer, or is more than a word.
             if len(parts) == 1:
                 return parts[0]
@@ -61,6 +63,6 @@ def _is_answer(name) -> bool:
 _ANSWERS = (
     "final_answer", "final_response", "final_report", "answer", "reply", "final_output", "output", "response", "output_text",
     "completion", "generated_text", "choices", "generations", "delta", "assistant", "assistantMessage", "assistant_message",
-    "content", "text", "result", "raw", "explanation", "report", "summary", "data", "messages", "message", "body", "value", "token",
+    "content", "text", "result", "raw", "explanation", "report", "summary", "data", "messages", "message", "msg", "body", "value", "token",
     "chunk",
 )  # fmt: skip

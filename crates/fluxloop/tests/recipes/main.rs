@@ -115,7 +115,10 @@ fn fold_templates(diff: &str) -> String {
         let is_long = run.len() > 6 && run.iter().all(is_shared);
         if is_long { vec!["+…"] } else { run.to_vec() }
     });
-    folded.collect::<Vec<_>>().join("\n")
+    // The number of lines of a new file would be that of what is left out.
+    let is_new_file = |line: &str| line.starts_with("@@ -0,0 ");
+    let shown = |line: &str| if is_new_file(line) { "@@ new @@".to_owned() } else { line.to_owned() };
+    folded.map(shown).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
