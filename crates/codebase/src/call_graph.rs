@@ -42,7 +42,7 @@ const MODEL_CALL_METHODS: &[&str] = &[
     "generateObject", "streamObject", "generate", "generate_content", "generate_content_async",
     "generate_content_stream", "generateContent", "generateContentStream", "send_message", "send_message_async",
     "send_message_stream", "sendMessage", "sendMessageStream", "predict", "apredict", "streamVNext", "generateVNext",
-    "arun", "acall", "agenerate", "apply", "invoke_prompt", "invoke_prompt_stream", "get_response", "invoke_stream",
+    "arun", "call", "acall", "agenerate", "apply", "invoke_prompt", "invoke_prompt_stream", "get_response", "invoke_stream",
     "get_chat_message_content", "get_chat_message_contents", "get_streaming_chat_message_contents", "run_stream_events",
     "text_generation", "chat_completion", "conversational", "print_response",
 ];
@@ -181,7 +181,12 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             let targets: Vec<NodeId> =
                 self.resolve_call_targets(file, call).into_iter().filter(|to| *to != from).collect();
             self.edges.entry(from).or_default().extend(targets);
-            let found = self.model_library_of_call(file, call.within, &call.callee);
+            let found = self
+                .model_library_of_call(file, call.within, &call.callee)
+                .filter(|rule| !runs_other_model(*rule, call));
+            if found.is_none() && calls_what_it_is_given(&call.callee) {
+                self.record_handed_call(file, call);
+            }
             if let Some(rule) = found.or_else(|| self.library_of_request(file, call)) {
                 self.record_model_call(file, call, rule);
             }
@@ -235,6 +240,21 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             None => self.functions_in_table(file, &call.callee),
         };
         called.into_iter().chain(implemented).chain(handed).chain(listed).collect()
+    }
+
+    /// Records a method of a model that another function calls: `asyncio.to_thread(agent.invoke, {…})`.
+    fn record_handed_call(&mut self, file: usize, call: &CallSite) {
+        let names = call.arguments.iter().filter_map(|argument| match argument {
+            CallArgument::Name(name) if name.contains('.') => Some(name),
+            _ => None,
+        });
+        let found = names
+            .into_iter()
+            .find_map(|name| Some((name, self.model_library_of_call(file, call.within, name)?)));
+        if let Some((name, rule)) = found {
+            let handed = CallSite { callee: name.clone(), ..call.clone() };
+            self.record_model_call(file, &handed, rule);
+        }
     }
 
     /// Records a model call for the function and all enclosing ones: only the outermost can be called from
@@ -426,6 +446,35 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         let seen = self.sources.get(self.files[file].path)?;
         seen.imports.iter().map(|import| import.rule).find(|rule| RULES[*rule].role != LibraryRole::Web)
     }
+}
+
+/// Whether a call of Replicate runs something else than a language model, by its name.
+fn runs_other_model(rule: RuleId, call: &CallSite) -> bool {
+    let words = [
+        "llama", "mistral", "mixtral", "gpt", "claude", "gemini", "chat", "instruct", "qwen", "deepseek",
+        "vicuna", "falcon", "phi", "granite",
+    ];
+    RULES[rule].name == "replicate"
+        && call
+            .first_string()
+            .is_some_and(|model| !words.iter().any(|word| model.to_lowercase().contains(word)))
+}
+
+/// Whether a function calls a function that it is given.
+fn calls_what_it_is_given(callee: &str) -> bool {
+    matches!(
+        callee.rsplit('.').next(),
+        Some(
+            "to_thread"
+                | "run_in_executor"
+                | "run_in_threadpool"
+                | "submit"
+                | "partial"
+                | "run_sync"
+                | "wait_for"
+                | "sync_to_async"
+        )
+    )
 }
 
 /// Whether a method's name says enough to find it by: not one that everything has.

@@ -96,15 +96,20 @@ fn find_decorated_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<Dete
             };
             let router = decorator.callee.rsplit_once('.').map(|(router, _)| router.to_owned());
             let handler = NodeId { file, function: Some(at) };
-            found.extend(verbs.into_iter().map(|method| DetectedRoute {
-                method,
-                path: path.clone(),
-                line: decorator.line,
-                handler,
-                router: router.clone(),
-                guards: class_guards(class).into_iter().chain(listed_dependencies(decorator)).collect(),
-                schema: None,
-                checks: Vec::new(),
+            found.extend(verbs.into_iter().map(|method| {
+                DetectedRoute {
+                    method,
+                    path: path.clone(),
+                    line: decorator.line,
+                    handler,
+                    router: router.clone(),
+                    guards: class_guards(class)
+                        .into_iter()
+                        .chain(listed_dependencies(symbols, file, decorator))
+                        .collect(),
+                    schema: None,
+                    checks: Vec::new(),
+                }
             }));
         }
     }
@@ -122,8 +127,29 @@ fn find_decorated_routes(symbols: &SymbolIndex<'_, '_>, file: usize) -> Vec<Dete
 }
 
 /// `dependencies=[Depends(verify_key)]`.
-fn listed_dependencies(call: &CallSite) -> Vec<String> {
-    let Some(CallArgument::List(items)) = call.keyword_argument("dependencies") else { return Vec::new() };
+pub(super) fn listed_dependencies(
+    symbols: &SymbolIndex<'_, '_>,
+    file: usize,
+    call: &CallSite,
+) -> Vec<String> {
+    let items = match call.keyword_argument("dependencies") {
+        Some(CallArgument::List(items)) => items,
+        // `PROTECTED = [Depends(verify_key)]`
+        Some(CallArgument::Name(list)) => {
+            let source = symbols.files[file].source;
+            let held = source.references.iter().filter(|reference| reference.holder.as_deref() == Some(list));
+            let mut names: Vec<String> = held.map(|reference| reference.name.clone()).collect();
+            names.extend(
+                source
+                    .dependency_lists
+                    .iter()
+                    .filter(|(known, _)| known == list)
+                    .map(|(_, name)| name.clone()),
+            );
+            return names;
+        }
+        _ => return Vec::new(),
+    };
     let name = |item: &CallArgument| match item {
         CallArgument::Name(name) => Some(name.clone()),
         _ => None,
@@ -329,6 +355,9 @@ fn find_registered_routes(
             found.extend(find_resource_routes(symbols, file, call));
             continue;
         }
+        if lower == "route" && path.is_none() {
+            found.extend(route_of_options(symbols, file, call));
+        }
         let Some(path) = path else { continue };
         let is_django = matches!(call.callee.as_str(), "path" | "re_path" | "url");
         if is_django && is_orphan {
@@ -394,6 +423,51 @@ fn find_registered_routes(
         }));
     }
     found
+}
+
+/// Fastify's `app.route({ method: "POST", url: "/chat", handler })`.
+fn route_of_options(symbols: &SymbolIndex<'_, '_>, file: usize, call: &CallSite) -> Vec<DetectedRoute> {
+    let text = |name: &str| match call.keyword_argument(name) {
+        Some(CallArgument::Text(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let handler = match call.keyword_argument("handler") {
+        Some(CallArgument::Function(function)) => Some(NodeId { file, function: Some(*function) }),
+        Some(CallArgument::Name(name)) => symbols.resolve_function(file, call.within, name),
+        _ => None,
+    };
+    let (Some(path), Some(handler)) = (text("url").or_else(|| text("path")), handler) else {
+        return Vec::new();
+    };
+    let methods = match call.keyword_argument("method") {
+        Some(CallArgument::List(items)) => items
+            .iter()
+            .filter_map(|item| match item {
+                CallArgument::Text(method) => Some(method.to_ascii_uppercase()),
+                _ => None,
+            })
+            .collect(),
+        _ => vec![text("method").unwrap_or_else(|| "GET".to_owned()).to_ascii_uppercase()],
+    };
+    let router = call.callee.rsplit_once('.').map(|(router, _)| router.to_owned());
+    let guards = ["preHandler", "onRequest", "preValidation"].iter().filter_map(|hook| {
+        match call.keyword_argument(hook)? {
+            CallArgument::Name(name) | CallArgument::Call(name) => Some(name.clone()),
+            _ => None,
+        }
+    });
+    let guards: Vec<String> = guards.collect();
+    let one = |method| DetectedRoute {
+        method,
+        path: path.clone(),
+        line: call.line,
+        handler,
+        router: router.clone(),
+        guards: guards.clone(),
+        schema: None,
+        checks: Vec::new(),
+    };
+    methods.into_iter().map(one).collect()
 }
 
 /// Fastify's `app.get("/chat", { websocket: true }, handler)`.

@@ -217,11 +217,11 @@ pub static RULES: &[LibraryRule] = &[
 /// Addresses of model providers, each with the library that speaks to it. Some programs call them without it.
 pub(crate) const PROVIDER_HOSTS: &[(&str, &str)] = &[
     ("api.openai.com", "openai"),
-    ("openrouter.ai/api", "openai"),
-    ("api.deepseek.com", "openai"),
-    ("api.together.xyz", "openai"),
-    ("api.perplexity.ai", "openai"),
-    ("api.x.ai", "openai"),
+    ("openrouter.ai/api", "openai-compatible"),
+    ("api.deepseek.com", "openai-compatible"),
+    ("api.together.xyz", "openai-compatible"),
+    ("api.perplexity.ai", "openai-compatible"),
+    ("api.x.ai", "openai-compatible"),
     (".openai.azure.com", "openai"),
     ("api.anthropic.com", "anthropic"),
     ("generativelanguage.googleapis.com", "google-genai"),
@@ -230,7 +230,7 @@ pub(crate) const PROVIDER_HOSTS: &[(&str, &str)] = &[
     ("api.cohere.", "cohere"),
     (":11434", "ollama"),
     // Compatible servers under any address.
-    ("/chat/completions", "openai"),
+    ("/chat/completions", "openai-compatible"),
     (":generateContent", "google-genai"),
     (":streamGenerateContent", "google-genai"),
 ];

@@ -32,6 +32,8 @@ pub(crate) struct ParsedSource {
     pub exports: Vec<String>,
     /// Names that only exist while a request is handled: Flask's `request`, `session`, `g`, `current_app`.
     pub context_reads: Vec<ContextRead>,
+    /// Lists of dependencies: `PROTECTED = [Depends(verify_key)]`.
+    pub dependency_lists: Vec<(String, String)>,
     /// Types that stand for a dependency: `CurrentUser = Annotated[User, Depends(get_current_user)]`.
     pub dependency_types: Vec<(String, String)>,
     /// Functions that are named without being called: returned, or listed in a table of handlers.
@@ -110,6 +112,14 @@ impl ParsedSource {
         const MAX_REFERENCES: usize = 1000;
         if self.references.len() < MAX_REFERENCES {
             self.references.push(FunctionReference { holder: holder.map(str::to_owned), name, within });
+        }
+    }
+
+    /// Records what is sent to a model under an address that the code does not show: `{"model": …, "messages": …}`.
+    fn record_model_request(&mut self, keys: &[&str], line: u32, within: Option<usize>) {
+        let has = |name: &str| keys.contains(&name);
+        if has("model") && (has("messages") || has("prompt") || has("contents")) {
+            self.provider_urls.push(ProviderUrl { library: "openai-compatible", line, within });
         }
     }
 
@@ -336,7 +346,7 @@ pub(crate) enum SourceParseError {
     Syntax,
 }
 
-pub(crate) const MAX_SOURCE_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_SOURCE_BYTES: usize = 512 * 1024;
 /// The stack that a thread needs to parse the most deeply nested file that [`parse`] accepts.
 pub(crate) const PARSER_STACK_BYTES: usize = 512 << 20;
 const MAX_NESTING: usize = 200;

@@ -15,6 +15,9 @@ pub(crate) struct Application {
     pub(crate) name: String,
     /// `name` is a function that makes it.
     pub(crate) is_factory: bool,
+    /// What the program does before it serves, and only if it is started by itself: `db.create_all()`.
+    pub(crate) set_up: Option<String>,
+    pub(crate) is_flask: bool,
 }
 
 impl Application {
@@ -23,10 +26,31 @@ impl Application {
         let import = format!("from {} import {}  # noqa: E402\n", self.module.name, self.name);
         if self.is_factory {
             (format!("{import}\napp = {}()\n", self.name), "app".to_owned())
+        } else if let Some(call) = &self.set_up {
+            let top = call.split('.').next().unwrap_or(call);
+            let import = format!("from {} import {}, {top}  # noqa: E402\n", self.module.name, self.name);
+            let lines = format!(
+                "{import}\n# The program does this only if it is started by itself.\n{}",
+                match self.is_flask {
+                    true => format!("with {}.app_context():\n    {call}()\n", self.name),
+                    false => format!("{call}()\n"),
+                }
+            );
+            (lines, self.name.clone())
         } else {
             (import, self.name.clone())
         }
     }
+}
+
+/// The call under `if __name__ == "__main__"` that prepares the database: `db.create_all()`, `init_db()`.
+fn main_set_up(text: &str) -> Option<String> {
+    let (_, guarded) = text.split_once("if __name__")?;
+    let call = Regex::new(
+        r"(?m)^[ \t]+((?:\w+\.)*(?:create_all|init_db|create_tables|create_db|init_database|setup_database|setup_db|initialize_database))\(\s*\)",
+    )
+    .ok()?;
+    Some(call.captures(guarded)?[1].to_owned())
 }
 
 impl Application {
@@ -39,6 +63,7 @@ impl Application {
         };
         let places = [join(&format!("{inside}.py")), join(&format!("{inside}/__init__.py"))];
         if let Some(path) = places.iter().find(|path| input.file_exists(path)) {
+            self.set_up = main_set_up(&input.file_text(path)).filter(|_| !self.is_factory);
             complete_roots(input, &[path.clone()], &mut self.module);
         }
     }
@@ -50,7 +75,7 @@ impl InProcessClient {
         let Some(application) = application else {
             return (self == Self::Django).then(|| "python manage.py runserver".to_owned());
         };
-        let Application { module, name, is_factory } = application;
+        let Application { module, name, is_factory, .. } = application;
         let place = if module.root.is_empty() { String::new() } else { format!(" in {}", module.root) };
         let name = format!("{}:{name}", module.name);
         NameKind::Target.is_safe_name(&name).then(|| match self {
@@ -93,11 +118,18 @@ pub(crate) fn find_application(
             seen.push(path);
         }
     }
+    let is_flask = client == InProcessClient::Flask;
     // What a command starts is the application that runs; then an object; then a function that makes one.
     let find = |pick: &dyn Fn(&FileSummary) -> Option<(String, bool)>| {
         seen.iter().find_map(|path| {
             let (name, is_factory) = pick(&*input.file_summary(path)?)?;
-            Some(Application { module: resolve_module(input, path)?, name, is_factory })
+            Some(Application {
+                module: resolve_module(input, path)?,
+                name,
+                is_factory,
+                set_up: None,
+                is_flask,
+            })
         })
     };
     let factory = find(&|summary| Some((find_factory(summary)?, true)));
@@ -122,7 +154,11 @@ pub(crate) fn own_application(input: &RecipeInput<'_>, route: &codebase::Route) 
         |callee: &str| matches!(callee.rsplit('.').next(), Some("FastAPI" | "Starlette" | "Flask" | "Quart"));
     let (name, _) =
         summary.assigned_calls.iter().find(|(name, callee)| !name.contains('.') && is_application(callee))?;
-    Some(Application { module: resolve_module(input, &route.file)?, name: name.clone(), is_factory: false })
+    let is_flask = summary.imports.iter().any(|(module, _)| matches!(module.as_str(), "flask" | "quart"));
+    let module = resolve_module(input, &route.file)?;
+    let mut own = Application { module, name: name.clone(), is_factory: false, set_up: None, is_flask };
+    own.complete_roots(input);
+    Some(own)
 }
 
 /// Whether a route's file makes an application of its own, but has a name that cannot be imported.
@@ -208,6 +244,8 @@ fn named_in_commands(input: &RecipeInput<'_>) -> Option<Application> {
                 module: resolve_module(input, &path)?,
                 name: name.to_owned(),
                 is_factory: is_function,
+                set_up: None,
+                is_flask: summary.imports.iter().any(|(module, _)| module.split('.').next() == Some("flask")),
             };
             (is_object || is_function && needs_nothing).then_some(found)
         })

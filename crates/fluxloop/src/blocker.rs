@@ -20,6 +20,11 @@ impl Blocker {
         Self { what: what.into(), location: None, argument: None, example: None }
     }
 
+    /// Whether it is about a JavaScript program, of which only routes can be named.
+    fn is_in_script(&self) -> bool {
+        self.location.as_ref().is_some_and(|(path, _)| is_script(path))
+    }
+
     pub(crate) fn at(mut self, path: impl Into<String>, line: u32) -> Self {
         self.location = Some((path.into(), line));
         self
@@ -34,6 +39,14 @@ impl Blocker {
         self.example = example;
         self
     }
+}
+
+/// Whether a file is of JavaScript or TypeScript, by its name.
+fn is_script(path: &str) -> bool {
+    matches!(
+        path.rsplit('.').next(),
+        Some("js" | "mjs" | "cjs" | "ts" | "mts" | "cts" | "jsx" | "tsx" | "svelte")
+    )
 }
 
 impl From<String> for Blocker {
@@ -53,6 +66,9 @@ impl fmt::Display for Blocker {
         match self.argument {
             Some("agent") if let Some(example) = &self.example => {
                 write!(f, "; name the function or route to run as `agent`, such as \"{example}\"")
+            }
+            Some("agent") if self.is_in_script() => {
+                f.write_str("; name another route as `agent` (\"METHOD /path\")")
             }
             Some("agent") => {
                 f.write_str("; name the function or route to run as `agent` (\"path/to/file.py:function\", \"POST /chat\")")

@@ -2,6 +2,7 @@
 
 mod fields;
 mod obstacles;
+mod page;
 mod render;
 mod socket;
 #[cfg(test)]
@@ -14,11 +15,13 @@ use serde_json::Value;
 use crate::blocker::Blocker;
 use crate::integrate::display_route;
 use crate::package::is_python_file;
-use crate::target::{is_id_name, is_invented_id, variable_name};
+use crate::target::{is_id_name, is_invented_id, tells_text, variable_name};
 
 use fields::{MESSAGE_LIST_FIELDS, choose_field, field_variable, fill_extra_fields};
 pub(crate) use fields::{find_reply_field, find_text_field, tells_reply};
-use obstacles::{credential_header, find_obstacle, required_headers, unexpected_message_member};
+use obstacles::{
+    answers_with_page, credential_header, find_obstacle, required_headers, unexpected_message_member,
+};
 pub(crate) use obstacles::{find_guard, is_guard_name};
 pub(crate) use render::render_template;
 use socket::SocketTalk;
@@ -46,6 +49,10 @@ pub(crate) struct AgentEndpoint {
     /// The page that a browser loads first, which fills the session.
     opening_page: Option<String>,
     opening: Option<Opening>,
+    /// It answers with a page, whose template is given the answer under this name.
+    page_variable: Option<String>,
+    /// The text is a part of the path.
+    is_text_in_path: bool,
     /// It answers from what another request has put into the memory of the program.
     needs_running_program: bool,
     /// It talks over a websocket, and its answer is one message.
@@ -75,7 +82,11 @@ enum Encoding {
 impl Encoding {
     /// How a route expects the field that carries the text.
     fn of_field(route: &Route, method: &str, name: &str) -> Self {
-        if method == "GET" || route.query.iter().any(|known| known == name) {
+        let is_declared = route.declared.iter().any(|field| field.name == name);
+        let in_query = route.query.iter().any(|known| known == name);
+        // A class of FastAPI is the body, whatever the method.
+        let is_body = is_declared && !in_query && is_python_file(&route.file) && !route.path.contains('<');
+        if method == "GET" && !is_body || in_query {
             Self::Query
         } else if route.form.iter().any(|known| known == name) {
             Self::Form
@@ -92,6 +103,8 @@ enum PathPart {
     Variable(String),
     /// An id: of the environment, else an invented one.
     Id(String, IdForm),
+    /// The text.
+    Message,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -199,7 +212,12 @@ impl AgentEndpoint {
         }
         let path =
             path_parts(&route.path, &mut warnings).map_err(|why| blocked(format!("{why} ({shown})")))?;
-        if let Some(what) = find_obstacle(route, source) {
+        let page = if is_python_file(&route.file) && answers_with_page(source) {
+            page::page_variable(source, &route.request)
+        } else {
+            None
+        };
+        if let Some(what) = find_obstacle(route, source, page.is_some()) {
             let what = format!("{shown} {what}");
             if !is_named {
                 return Err(blocked(what));
@@ -208,6 +226,10 @@ impl AgentEndpoint {
         }
         let is_remote =
             ["runs.stream(", "runs.create(", ".threads."].iter().any(|call| source.contains(call));
+        let text_in_path = path.iter().find_map(|part| match part {
+            PathPart::Variable(variable) => path_text_name(&route.path, variable),
+            PathPart::Text(_) | PathPart::Id(..) | PathPart::Message => None,
+        });
         let chosen = match field {
             _ if let Some(talk) = &socket => {
                 Some(RequestField::Text(talk.field.clone().unwrap_or_else(|| "message".to_owned())))
@@ -216,7 +238,25 @@ impl AgentEndpoint {
                 Some(RequestField::Messages(name.to_owned()))
             }
             Some(name) => Some(RequestField::Text(name.to_owned())),
-            None => choose_field(route, source),
+            // The path tells the protocol.
+            None if route.path.ends_with("/chat/completions") && route.request.is_empty() => {
+                Some(RequestField::Messages("messages".to_owned()))
+            }
+            None => choose_field(route, source)
+                .or_else(|| text_in_path.as_ref().map(|(name, _)| RequestField::Text(name.clone()))),
+        };
+        let path: Vec<PathPart> = match &text_in_path {
+            Some((name, variable))
+                if chosen.as_ref().is_some_and(|chosen| chosen.name() == name)
+                    && !route.request.contains(name) =>
+            {
+                let fill = |part| match part {
+                    PathPart::Variable(known) if known == *variable => PathPart::Message,
+                    part => part,
+                };
+                path.into_iter().map(fill).collect()
+            }
+            _ => path,
         };
         let field = match chosen {
             Some(field) => field,
@@ -231,7 +271,7 @@ impl AgentEndpoint {
                 RequestField::Text(guess)
             }
             None => {
-                let what = format!("{shown} {}", unclear_fields(&names(&route.request)));
+                let what = format!("{shown} {}", unclear_fields(&names(&route.request), route.request.len()));
                 return Err(vec![Blocker::new(what).at(file, route.line).lifted_by("request_field")]);
             }
         };
@@ -244,8 +284,11 @@ impl AgentEndpoint {
             }
             warnings.push(what);
         }
-        let extra_fields =
+        let mut extra_fields =
             if socket.is_some() { Vec::new() } else { fill_extra_fields(route, field.name(), source) };
+        if route.path.ends_with("/chat/completions") && extra_fields.iter().all(|(name, _)| name != "model") {
+            extra_fields.push(("model".to_owned(), FieldValue::Variable(field_variable("model"))));
+        }
         warnings.extend(extra_fields.iter().filter_map(|(name, value)| {
             let name = name_of(name);
             match value {
@@ -264,6 +307,7 @@ impl AgentEndpoint {
             return Err(blocked(format!("{shown} needs an existing thread of another service")));
         }
         let encoding = Encoding::of_field(route, method, field.name());
+        let is_text_in_path = path.contains(&PathPart::Message);
         let mut endpoint = Self {
             method,
             path,
@@ -277,6 +321,8 @@ impl AgentEndpoint {
             is_bare: route.is_bare_body || socket.as_ref().is_some_and(|talk| talk.field.is_none()),
             opening_page: None,
             opening: None,
+            page_variable: page,
+            is_text_in_path,
             needs_running_program: false,
             socket,
         };
@@ -300,6 +346,7 @@ impl AgentEndpoint {
     /// Sends credentials from the environment, because something in front of the handler checks them.
     pub(crate) fn require_credentials(&mut self, guard: &str, source: &str) {
         let lower = guard.to_lowercase();
+        let is_login = ["login_required", "loginrequired"].iter().any(|word| lower.contains(word));
         let by_session = [
             "login_required",
             "loginrequired",
@@ -315,9 +362,10 @@ impl AgentEndpoint {
             ["authorization\"", "authorization'", ".authorization", "bearer", "x-api-key", "httpbearer"]
                 .iter()
                 .any(|word| source.to_lowercase().contains(word));
-        let is_cookie = !reads_header
-            && (matches!(lower.trim_matches('`'), "auth")
-                || by_session.iter().any(|word| lower.contains(word)))
+        let is_cookie = is_login
+            || !reads_header
+                && (matches!(lower.trim_matches('`'), "auth")
+                    || by_session.iter().any(|word| lower.contains(word)))
             || guard == OWN_CHECK
                 && !reads_header
                 && (source.contains("session") || source.contains("cookies"))
@@ -328,7 +376,15 @@ impl AgentEndpoint {
         if self.headers.contains(&header) {
             return;
         }
-        let form = if name == "Authorization" { ", such as `Bearer TOKEN`" } else { "" };
+        let lower_source = source.to_lowercase();
+        let takes_bearer =
+            ["bearer", "oauth2", "jwt", "split("].iter().any(|word| lower_source.contains(word));
+        let form = match name.as_str() {
+            "Authorization" if takes_bearer || !lower_source.contains("authorization") => {
+                ", such as `Bearer TOKEN`"
+            }
+            _ => "",
+        };
         self.warnings.push(format!(
             "{} is protected by {guard}: before a run, set {} to the value of the header `{name}`{form}",
             self.label, header.variable
@@ -350,6 +406,11 @@ impl AgentEndpoint {
         self.needs_running_program
     }
 
+    /// The name under which the template of its page is given the answer.
+    pub(crate) fn page_variable(&self) -> Option<&str> {
+        self.page_variable.as_deref()
+    }
+
     /// Whether it talks over a websocket.
     pub(crate) fn is_socket(&self) -> bool {
         self.socket.is_some()
@@ -363,7 +424,7 @@ impl AgentEndpoint {
     pub(crate) fn variables(&self) -> Vec<String> {
         let path = self.path.iter().filter_map(|part| match part {
             PathPart::Variable(name) => Some(name.clone()),
-            PathPart::Text(_) | PathPart::Id(..) => None,
+            PathPart::Text(_) | PathPart::Id(..) | PathPart::Message => None,
         });
         let fields = self.extra_fields.iter().filter_map(|(_, value)| match value {
             FieldValue::Variable(name) | FieldValue::Parsed(name) | FieldValue::Optional(name) => {
@@ -379,6 +440,7 @@ impl AgentEndpoint {
         let part = |part: &PathPart| match part {
             PathPart::Text(text) => text.clone(),
             PathPart::Variable(name) | PathPart::Id(name, _) => format!("{{{name}}}"),
+            PathPart::Message => "{message}".to_owned(),
         };
         self.path.iter().map(part).collect()
     }
@@ -424,7 +486,7 @@ impl AgentEndpoint {
         };
         let in_path = self.path.iter_mut().filter_map(|part| match part {
             PathPart::Id(variable, form) => Some((variable, form)),
-            PathPart::Text(_) | PathPart::Variable(_) => None,
+            PathPart::Text(_) | PathPart::Variable(_) | PathPart::Message => None,
         });
         let in_body = self.extra_fields.iter_mut().filter_map(|(_, value)| match value {
             FieldValue::Id(variable, form) => Some((variable, form)),
@@ -446,7 +508,7 @@ impl AgentEndpoint {
     pub(crate) fn invents_conversation(&self) -> bool {
         let in_path = self.path.iter().filter_map(|part| match part {
             PathPart::Id(variable, _) => Some(variable),
-            PathPart::Text(_) | PathPart::Variable(_) => None,
+            PathPart::Text(_) | PathPart::Variable(_) | PathPart::Message => None,
         });
         let in_body = self.extra_fields.iter().filter_map(|(_, value)| match value {
             FieldValue::Id(variable, _) => Some(variable),
@@ -479,6 +541,14 @@ impl RequestField {
     }
 }
 
+/// The parameter of a path that carries the text, by its name, and the variable that would stand for it: `/ask/:question`.
+fn path_text_name(path: &str, variable: &str) -> Option<(String, String)> {
+    let names = path.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let mut texts = names.filter(|name| !name.is_empty() && field_variable(name) == variable);
+    let name = texts.find(|name| tells_text(name) || *name == "q")?;
+    Some((name.to_owned(), variable.to_owned()))
+}
+
 /// The method of routes that talk over a websocket.
 const WEBSOCKET: &str = "WEBSOCKET";
 
@@ -509,9 +579,11 @@ fn is_message_list(route: &Route, name: &str) -> bool {
 }
 
 /// What is known of the fields of a request if it is not clear which of them is the text. `fields`: their names.
-fn unclear_fields(fields: &str) -> String {
+fn unclear_fields(fields: &str, count: usize) -> String {
     if fields.is_empty() {
-        "is a route whose handler reads no request field that was found".to_owned()
+        "is a route for which no request field was found in its handler".to_owned()
+    } else if count == 1 {
+        format!("reads {fields}, which is not shown to be what a user says")
     } else {
         format!("reads {fields}, and it is not clear which of them carries the text")
     }

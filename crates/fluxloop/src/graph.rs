@@ -6,6 +6,7 @@ use tree::Tree;
 
 use crate::endpoint::{find_reply_field, find_text_field, tells_reply};
 use crate::target::is_text_type;
+use crate::wrapper::AgentObject;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct GraphCall {
@@ -13,6 +14,8 @@ pub(crate) struct GraphCall {
     pub(crate) factory: Option<bool>,
     /// Class of the context argument, imported next to the graph.
     pub(crate) context: Option<String>,
+    /// For a chain: what it is given, as an expression, and the key of its answer.
+    pub(crate) chain: Option<(String, Option<String>)>,
     /// It is only built: whoever runs it compiles it first.
     pub(crate) is_builder: bool,
     /// The graph stores state between calls and needs a thread id.
@@ -45,9 +48,15 @@ pub(crate) fn resolve_graph_call(
     let made = seen.assigned_calls.iter().find(|(known, _)| known == name);
     call.is_builder = made
         .is_some_and(|(_, callee)| matches!(callee.rsplit('.').next(), Some("StateGraph" | "MessageGraph")));
-    let state = first_capture(&text, r"StateGraph\(\s*(?:state_schema\s*=\s*)?(\w+)");
+    // A file may build several: the one that this is compiled from.
+    let builder = made.and_then(|(_, callee)| callee.strip_suffix(".compile")).map_or(r"", |builder| builder);
+    let of_builder = format!(r"\b{}\s*=\s*StateGraph\(", regex::escape(builder));
+    let own = Regex::new(&of_builder).ok().filter(|_| !builder.is_empty() && !builder.contains('('));
+    let built = own.and_then(|own| own.find(&text)).map_or(&*text, |found| &text[found.start()..]);
+    let state = first_capture(built, r"StateGraph\(\s*(?:state_schema\s*=\s*)?(\w+)");
     // What the graph gives back may be a part of its state.
-    let output = first_capture(&text, r"StateGraph\([^)]*\boutput(?:_schema)?\s*=\s*(\w+)");
+    let given = first_capture(built, r"StateGraph\(([^)]*)\)").unwrap_or_default();
+    let output = first_capture(&given, r"\boutput(?:_schema)?\s*=\s*(\w+)");
     if let Some(output) = output.as_deref().filter(|output| Some(*output) != state.as_deref())
         && !has_messages(tree, path, seen, output)
     {
@@ -129,6 +138,28 @@ fn text_fields(tree: &Tree, path: &str, seen: &FileSummary, state: &str) -> Opti
     let is_checked = bases.iter().any(|base| base.ends_with("BaseModel"));
     let needs_more = fields.iter().any(|field| !field.optional && field.name != input);
     (!(is_checked && needs_more)).then_some((input, output))
+}
+
+/// A function without required parameters that makes an object of an agent framework and returns it.
+pub(crate) fn find_object_factory<'s>(
+    seen: &'s FileSummary,
+    source_of: &dyn Fn(&FunctionSignature) -> String,
+) -> Option<(&'s FunctionSignature, AgentObject)> {
+    let returned = Regex::new(r"(?m)^[ \t]+return\s+([\w.]+)(\(?)").ok()?;
+    seen.functions.iter().find_map(|function| {
+        let is_free = !function.name.contains('.')
+            && !function.is_generator
+            && function.parameters.iter().all(|given| given.optional);
+        let body = if is_free { source_of(function) } else { return None };
+        let found = returned.captures_iter(&body).last()?;
+        let callee = if found[2].is_empty() {
+            let made = format!(r"\b{}\s*=\s*(?:await\s+)?([\w.]+)\(", regex::escape(&found[1]));
+            first_capture(&body, &made)?
+        } else {
+            found[1].to_owned()
+        };
+        Some((function, AgentObject::from_constructor(&callee, &seen.imports)?))
+    })
 }
 
 /// A function without required parameters that builds a graph and returns it.

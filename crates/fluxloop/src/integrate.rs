@@ -259,7 +259,7 @@ impl RecipeInput<'_> {
     }
 
     pub(crate) fn file_text(&self, path: &str) -> String {
-        codebase::decode_text(&self.tree.read(path, 256 * 1024).unwrap_or_default())
+        codebase::decode_text(&self.tree.read(path, MAX_FILE_BYTES).unwrap_or_default())
     }
 
     /// The file of a Python module that a file imports: beside it, in its package, or from the root.
@@ -474,6 +474,29 @@ fn framework_in_package(profile: &Profile, recipe: &Recipe, package: &str) -> Op
     is_used.then_some(framework)
 }
 
+const MAX_FILE_BYTES: u64 = 512 * 1024;
+
+/// What `requirements.txt` pins to a version that the SDK cannot be installed with.
+fn pinned_against_sdk(tree: &Tree, package: &str) -> Option<(&'static str, String)> {
+    // What FluxLoop 0.1.8 asks for: major and minor version.
+    const NEEDS: &[(&str, &str, (u32, u32))] = &[
+        ("python-dotenv", r"(?mi)^python[-_]dotenv\s*(?:==|~=)\s*((\d+)\.(\d+)[\w.]*)", (1, 0)),
+        ("pydantic", r"(?mi)^pydantic(?:\[[\w,]+\])?\s*(?:==|~=)\s*((\d+)\.(\d+)[\w.]*)", (2, 0)),
+        ("httpx", r"(?mi)^httpx\s*(?:==|~=)\s*((\d+)\.(\d+)[\w.]*)", (0, 24)),
+    ];
+    let path = if package.is_empty() {
+        "requirements.txt".to_owned()
+    } else {
+        format!("{package}/requirements.txt")
+    };
+    let text = codebase::decode_text(&tree.read(&path, MAX_FILE_BYTES).ok()?);
+    NEEDS.iter().find_map(|(name, pattern, needed)| {
+        let found = Regex::new(pattern).ok()?.captures(&text)?;
+        let version = (found[2].parse().ok()?, found[3].parse().ok()?);
+        (version < *needed && NameKind::Version.is_safe_name(&found[1])).then(|| (*name, found[1].to_owned()))
+    })
+}
+
 fn choose_variant(tree: &Tree, recipe: &Recipe, wanted: Option<Variant>, package: &str) -> (Variant, String) {
     let has_sdk = || {
         let manifest = read_package_json(tree, package).unwrap_or_default();
@@ -488,6 +511,13 @@ fn choose_variant(tree: &Tree, recipe: &Recipe, wanted: Option<Variant>, package
                 old_image(tree, package).unwrap_or_default()
             ),
         ),
+        (None, SdkSupport::Decorators) if pinned_against_sdk(tree, package).is_some() => {
+            let (name, version) = pinned_against_sdk(tree, package).unwrap_or_default();
+            (
+                Variant::Bridge,
+                format!("requirements.txt pins {name} {version}, and the SDK needs a newer one"),
+            )
+        }
         (None, SdkSupport::Decorators) => (
             Variant::Sdk,
             "the Python SDK is public, and its decorators trace what happens inside the agent".to_owned(),

@@ -10,6 +10,7 @@
 mod application;
 mod blocker;
 mod candidate;
+mod chain;
 mod check_commands;
 mod config;
 mod crew;

@@ -130,7 +130,35 @@ fn nothing_found(input: &RecipeInput<'_>) -> Blocker {
         "no call of a known language model was followed from the routes of this {title} program{}{routes}",
         model_phrase(input)
     );
-    Blocker::new(what).lifted_by("agent").such_as(likeliest_route(input))
+    let example = likeliest_route(input);
+    let blocker = Blocker::new(format!("{what}{}", socket_phrase(input)));
+    match example {
+        Some(_) => blocker.lifted_by("agent").such_as(example),
+        None => blocker,
+    }
+}
+
+/// Where a program takes messages over a socket, for a sentence that says that no route of it fits.
+fn socket_phrase(input: &RecipeInput<'_>) -> String {
+    let Ok(listens) = Regex::new(r"\b(?:socket|client|io|ws)\.on\(\s*[\x22'`](\w+)[\x22'`]") else {
+        return String::new();
+    };
+    let agents = input.agents().map(|agent| agent.path.clone());
+    let entries = input.entry_points();
+    let names = ["socket", "sockets/index", "websocket", "server", "index", "app"];
+    let usual = names
+        .iter()
+        .flat_map(|name| ["", "src/"].map(|folder| input.package_path(&format!("{folder}{name}.js"))));
+    let found = agents.chain(entries).chain(usual).find_map(|file| {
+        let text = input.file_text(&file);
+        let mut events = listens.captures_iter(&text);
+        let event = events.find(|event| {
+            !matches!(&event[1], "connection" | "disconnect" | "error" | "connect" | "close" | "open")
+        })?;
+        let line = text[..event.get(0)?.start()].matches('\n').count() + 1;
+        Some(input.redactor().location(&file, u32::try_from(line).unwrap_or(0)))
+    });
+    found.map_or_else(String::new, |place| format!("; it takes messages over a socket ({place})"))
 }
 
 /// A function of a JavaScript program that calls a model, for a sentence that says that no route leads to it.
@@ -201,6 +229,12 @@ fn add_bridge(
             "src/config/configuration.ts",
             "src/config/index.ts",
             "src/configuration.ts",
+            "src/config/index.js",
+            "src/config/config.js",
+            "config/index.js",
+            "config/config.js",
+            "config.js",
+            "config.ts",
             "src/config.js",
         ]
         .map(|file| input.package_path(file)),

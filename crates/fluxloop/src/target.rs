@@ -26,6 +26,8 @@ pub(crate) struct TargetFunction {
     pub(crate) returns_text: bool,
     /// The line of its end; 0 if unknown.
     pub(crate) end_line: u32,
+    /// A generator whose pieces are those of an event stream: `yield f"data: {…}"`.
+    pub(crate) yields_frames: bool,
     /// An object of its class that the program makes in another file, or by a function.
     pub(crate) instance: Option<AgentInstance>,
 }
@@ -42,6 +44,7 @@ impl TargetFunction {
             is_default_constructible: agent.is_default_constructible,
             returns_text: false,
             end_line: 0,
+            yields_frames: false,
             instance: agent.instance.clone(),
         }
     }
@@ -57,6 +60,7 @@ impl TargetFunction {
             is_default_constructible: signature.is_default_constructible,
             returns_text: signature.returns.as_deref().is_some_and(|returns| returns.trim() == "str"),
             end_line: signature.end_line,
+            yields_frames: false,
             instance: None,
         }
     }
@@ -812,6 +816,7 @@ mod tests {
                 is_default_constructible: makes_itself,
                 returns_text: gives_text,
                 end_line: 1,
+                yields_frames: false,
                 instance: None,
             }
             .is_directly_callable()

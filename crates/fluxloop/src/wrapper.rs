@@ -58,6 +58,10 @@ pub(crate) enum AgentObject {
     AutogenAgent,
     LlamaAgent,
     AdkAgent,
+    /// A chain of LangChain that is invoked.
+    Chain,
+    /// An executor of LangChain for an agent with tools.
+    Executor,
     /// An agent of ADK with what applies to all of its runs.
     AdkApp,
 }
@@ -66,8 +70,12 @@ impl AgentObject {
     /// The kind of object that a call makes, in a file that imports these modules.
     pub(crate) fn from_constructor(callee: &str, imports: &[(String, Option<String>)]) -> Option<Self> {
         let from = |module: &str| imports.iter().any(|(known, _)| known.split('.').next() == Some(module));
+        let from_langchain = || imports.iter().any(|(known, _)| known.starts_with("langchain"));
         let from_adk = || imports.iter().any(|(known, _)| known.starts_with("google.adk"));
         match callee.rsplit('.').next()?.trim_end_matches("()") {
+            _ if from_langchain() && Self::from_chain_constructor(callee).is_some() => {
+                Self::from_chain_constructor(callee)
+            }
             "compile" if from("langgraph") => Some(Self::Graph),
             "create_react_agent" | "create_agent" if from("langgraph") || from("langchain") => {
                 Some(Self::Graph)
@@ -97,6 +105,8 @@ impl AgentObject {
             Self::PydanticAgent => "a Pydantic AI agent",
             Self::AutogenAgent => "an AutoGen agent or team",
             Self::LlamaAgent => "a LlamaIndex agent",
+            Self::Chain => "a chain of LangChain",
+            Self::Executor => "an agent of LangChain",
             Self::AdkAgent => "an agent of Google ADK",
             Self::AdkApp => "an application of Google ADK",
         }
@@ -104,14 +114,23 @@ impl AgentObject {
 
     /// More that has to be imported, and the lines that run it.
     fn render_call(self, name: &str, call: &GraphCall) -> (&'static str, String) {
+        let made = match call.factory {
+            None if call.is_builder => format!("{name}.compile()"),
+            None => name.to_owned(),
+            Some(false) => format!("{name}()"),
+            Some(true) => format!("(await {name}())"),
+        };
+        let name = made.as_str();
         match self {
-            Self::Graph => {
-                let made = match call.factory {
-                    None if call.is_builder => format!("{name}.compile()"),
-                    None => name.to_owned(),
-                    Some(false) => format!("{name}()"),
-                    Some(true) => format!("(await {name}())"),
+            Self::Chain | Self::Executor => {
+                let (input, output) = call.chain.clone().unwrap_or_else(|| ("message".to_owned(), None));
+                let answer = match output {
+                    Some(key) => format!("result[{}]", json!(key)),
+                    None => "result".to_owned(),
                 };
+                ("", format!("    result = await {name}.ainvoke({input})\n    return _text({answer})"))
+            }
+            Self::Graph => {
                 let context =
                     call.context.as_ref().map(|class| format!(", context={class}()")).unwrap_or_default();
                 let config = if call.has_checkpointer {
@@ -242,6 +261,7 @@ impl PythonWrapper<'_> {
                 (import, format!("{name}({argument})"))
             }
         };
+        let (join, end) = if function.yields_frames { ("_reply(", ")") } else { ("", "") };
         let awaits_object = matches!(object, Some(ObjectSource::Elsewhere(_, made)) if made.is_async);
         let body = match (function.is_async || awaits_object, function.is_generator) {
             (true, false) if !function.is_async => {
@@ -257,11 +277,11 @@ impl PythonWrapper<'_> {
             (true, false) => format!("async def run(message: str) -> str:\n    return _text(await {call})"),
             (false, true) => {
                 format!(
-                    "def run(message: str) -> str:\n    return \"\".join(_text(piece) for piece in {call})"
+                    "def run(message: str) -> str:\n    return {join}\"\".join(_text(piece) for piece in {call}){end}"
                 )
             }
             (true, true) => format!(
-                "async def run(message: str) -> str:\n    return \"\".join([_text(piece) async for piece in {call}])"
+                "async def run(message: str) -> str:\n    return {join}\"\".join([_text(piece) async for piece in {call}]){end}"
             ),
         };
         let classes = passing.classes.iter().map(String::as_str);
@@ -338,6 +358,19 @@ impl PythonWrapper<'_> {
     ) -> String {
         let (import, name) = app.map(Application::import_lines).unwrap_or_default();
         let (imports, lines) = match by {
+            InProcessClient::Flask if endpoint.page_variable().is_some() => {
+                (format!("import flask  # noqa: E402\n\n{import}"), {
+                    let read =
+                        endpoint.read_page("pages[-1] if pages else {}", "response.get_data(as_text=True)");
+                    format!(
+                        "    pages = []  # What the templates are given.\n    take = lambda _, context, **more: pages.append(context)  # noqa: \
+                         E731\n    with flask.template_rendered.connected_to(take, {name}):\n        client = \
+                         {name}.test_client()\n{}        response = client.{}\n    return _reply(response.status_code, {read})",
+                        endpoint.lines_before("        "),
+                        endpoint.test_client_call("flask"),
+                    )
+                })
+            }
             InProcessClient::Flask => (import, {
                 let call = endpoint.test_client_call("flask");
                 let reply = "return _reply(response.status_code, response.get_data(as_text=True))";
@@ -355,9 +388,10 @@ impl PythonWrapper<'_> {
                 endpoint.socket_lines(&name).unwrap_or_else(|| {
                     format!(
                         "    with TestClient({name}) as client:\n{}        response = client.{}\n    return \
-                         _reply(response.status_code, response.text)",
+                         _reply(response.status_code, {})",
                         endpoint.lines_before("        "),
-                        endpoint.test_client_call("starlette")
+                        endpoint.test_client_call("starlette"),
+                        endpoint.read_page("getattr(response, \"context\", {})", "response.text")
                     )
                 }),
             ),
@@ -366,14 +400,20 @@ impl PythonWrapper<'_> {
                     let call = endpoint.test_client_call("django");
                     let encode =
                         if call.contains("urlencode(") { "from urllib.parse import urlencode\n" } else { "" };
-                    format!("{encode}from django.test import Client  # noqa: E402\n")
+                    let page = if endpoint.page_variable().is_some() {
+                        "from django.test.utils import setup_test_environment  # noqa: E402\n\nsetup_test_environment()  # Keeps what the templates are given.\n"
+                    } else {
+                        ""
+                    };
+                    format!("{encode}from django.test import Client  # noqa: E402\n{page}")
                 },
                 format!(
                     "    response = Client(SERVER_NAME={}).{}\n    content = \
                      b\"\".join(response.streaming_content) if response.streaming else response.content\n    return \
-                     _reply(response.status_code, content.decode())",
+                     _reply(response.status_code, {})",
                     json!(self.host),
-                    endpoint.test_client_call("django")
+                    endpoint.test_client_call("django"),
+                    endpoint.read_page("response.context or {}", "content.decode()")
                 ),
             ),
         };
@@ -388,7 +428,13 @@ impl PythonWrapper<'_> {
     fn render(&self, imports: &str, body: &str, needs_variables: bool) -> String {
         let mut values = self.template_values(imports, body, needs_variables);
         let mut helpers = if needs_variables { include_str!("templates/required.py") } else { "" }.to_owned();
-        if body.contains("_text(") {
+        if body.contains("_reply(") {
+            let answer = include_str!("templates/answer.py");
+            let text = include_str!("templates/text.py").trim_end();
+            helpers.push_str("\n\ndef _reply(text: str) -> str:\n");
+            helpers.push_str(render_template(answer, &[("PICK", "answer"), ("TEXT", text)]).trim_end());
+            values.push(("JSON", "import ast\nimport json\n".to_owned()));
+        } else if body.contains("_text(") {
             helpers.push_str(include_str!("templates/text.py").trim_end());
             values.push(("JSON", "import json\n".to_owned()));
         } else {

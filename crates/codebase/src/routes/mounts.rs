@@ -160,7 +160,7 @@ fn parse_mount(symbols: &SymbolIndex<'_, '_>, file: usize, at: usize, call: &Cal
     let guards = if matches!(verb, "use" | "route") {
         super::middleware_names(call, call.first_string().is_none())
     } else {
-        Vec::new()
+        super::listed_dependencies(symbols, file, call)
     };
     Some(Mount { prefix, file: target, router, parent_file: file, parent_router: at, guards })
 }

@@ -485,6 +485,12 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
                     {
                         self.source.dependency_types.push((name.id.to_string(), dependency));
                     }
+                    if let (Some(name), Expr::List(list)) = (target.as_name_expr(), assign.value.as_ref()) {
+                        let dependencies = list.elts.iter().filter_map(dependency_name);
+                        self.source
+                            .dependency_lists
+                            .extend(dependencies.map(|one| (name.id.to_string(), one)));
+                    }
                     self.record_binding(target, &assign.value);
                     self.record_references(dotted_name(target).as_deref(), &assign.value);
                 }
@@ -548,6 +554,20 @@ impl<'a> Visitor<'a> for PythonVisitor<'_> {
                 {
                     self.source.add_parameter_field(&self.functions, &object.id, key.value.to_str());
                 }
+            }
+            Expr::Dict(dict) => {
+                let keys: Vec<&str> = dict
+                    .items
+                    .iter()
+                    .filter_map(|item| {
+                        item.key.as_ref()?.as_string_literal_expr().map(|key| key.value.to_str())
+                    })
+                    .collect();
+                self.source.record_model_request(
+                    &keys,
+                    self.lines.line_at(dict.start().to_usize()),
+                    self.functions.last().copied(),
+                );
             }
             Expr::Name(name) => self.record_context_read(name.id.as_str(), name.start()),
             Expr::StringLiteral(text) => self.record_provider_url(text.value.to_str(), text.start()),

@@ -434,6 +434,23 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
         walk::walk_property_definition(self, node);
     }
 
+    fn visit_object_expression(&mut self, node: &oxc_ast::ast::ObjectExpression<'a>) {
+        let keys: Vec<String> = node
+            .properties
+            .iter()
+            .filter_map(|property| match property {
+                ObjectPropertyKind::ObjectProperty(property) => {
+                    property.key.static_name().map(|name| name.into_owned())
+                }
+                ObjectPropertyKind::SpreadProperty(_) => None,
+            })
+            .collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let line = self.line(node.span);
+        self.source.record_model_request(&keys, line, self.functions.last().copied());
+        walk::walk_object_expression(self, node);
+    }
+
     fn visit_object_property(&mut self, node: &ObjectProperty<'a>) {
         if is_function(&node.value) {
             self.name = node.key.static_name().map(|name| (name.into_owned(), node.key.span()));
@@ -452,6 +469,14 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             && self.functions.is_empty()
         {
             self.source.add_text_constant(None, &name, &text.value);
+        }
+        // `const create = [validate(schema), async (req, res) => {…}]`: what a route is given.
+        if let (Some(name), Expression::ArrayExpression(list)) =
+            (bound_name(&node.id), init.get_inner_expression())
+            && self.functions.is_empty()
+            && list.elements.last().and_then(|last| last.as_expression()).is_some_and(is_function)
+        {
+            self.name = Some((name, node.id.span()));
         }
         if let (Some(name), Some(callee)) = (bound_name(&node.id), called_name(init)) {
             let (line, within) = (self.line(node.span), self.functions.last().copied());

@@ -44,7 +44,10 @@ pub(super) fn choose_field(route: &Route, source: &str) -> Option<RequestField> 
     };
     let has = |known: &&&str| route.request.iter().any(|field| field == **known);
     let is_string = |name: &str| {
-        !is_read_as_object(source, name)
+        // A parameter may be called like its field: `message.message`.
+        let is_declared_text =
+            declared(name).is_some_and(|annotation| is_text_type(annotation) || annotation == "string");
+        (is_declared_text || !is_read_as_object(source, name))
             && declared(name).is_none_or(|annotation| {
                 is_text_type(annotation) || annotation.trim().trim_end_matches(" | undefined") == "string"
             })
@@ -114,9 +117,15 @@ pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option
     }
     // In JavaScript, a missing field matters only where code reads members of it, or lets it name the model.
     let plain = regex::escape(name);
-    let given = if name.to_lowercase().contains("model") { r"|\(\s*NAME\s*[,)]" } else { "" };
+    // A key of what is looked up, stored or called with it has to be there, too.
+    let is_key = name.to_lowercase().contains("model") || is_id_name(name);
+    let given = if is_key { r"|\(\s*NAME\s*[,)]|[({,]\s*NAME\s*[,}]|\w\s*:\s*NAME\s*[,}\n]" } else { "" };
     let used = format!(r"\bNAME\.\w{given}").replace("NAME", &plain);
-    let is_used = Regex::new(&used).is_ok_and(|used| used.is_match(source));
+    // Where the field is taken out of the body is no use of it.
+    let taken = Regex::new(r"(?s)(?:const|let|var)\s*\{[^}]*\}\s*(?::\s*[^=]+)?=");
+    let rest = taken.map_or_else(|_| source.to_owned(), |taken| taken.replace_all(source, "").into_owned());
+    let source_without_body = rest.as_str();
+    let is_used = Regex::new(&used).is_ok_and(|used| used.is_match(source_without_body));
     let is_checked = declared.is_some() && route.is_validated;
     let is_left_out = !(is_python_file(&route.file) || is_checked || is_refused || is_used);
     let is_declared_text =

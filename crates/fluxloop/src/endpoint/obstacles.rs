@@ -12,8 +12,8 @@ const GUARD_WORDS: &[&str] = &[
     "session_required", "api_key", "apikey", "credential", "principal", "bearer",
 ];
 
-/// Why one text cannot be sent to a route, or its answer not be had, if that is so.
-pub(super) fn find_obstacle(route: &Route, source: &str) -> Option<&'static str> {
+/// Why one text cannot be sent to a route, or its answer not be had, if that is so. `shows_answer`: its page is known to.
+pub(super) fn find_obstacle(route: &Route, source: &str, shows_answer: bool) -> Option<&'static str> {
     #[rustfmt::skip] // a list, not a column
     let streams =
         ["StreamingResponse", "EventSourceResponse", "text/event-stream", "yield ", "ReadableStream", "streamSSE(", "streamText(",
@@ -22,7 +22,7 @@ pub(super) fn find_obstacle(route: &Route, source: &str) -> Option<&'static str>
         |name: &String| STATUS_FIELDS.contains(&name.as_str()) || name.to_lowercase().ends_with("id");
     if expects_file(route, source) {
         Some("expects a file")
-    } else if answers_with_page(source) {
+    } else if !shows_answer && answers_with_page(source) {
         Some("answers with a page, not with the text of an answer")
     } else if answers_with_redirect(source) {
         Some("answers with a redirect to another page")
@@ -63,8 +63,16 @@ fn returns_value_of_others(source: &str) -> bool {
 
 /// Whether a handler reads a file from the request.
 pub(super) fn expects_file(route: &Route, source: &str) -> bool {
-    let by_code =
-        ["UploadFile", "request.files", "request.FILES", "req.file", "req.files", "FileInterceptor"];
+    let by_code = [
+        "UploadFile",
+        "request.files",
+        "request.FILES",
+        "req.file",
+        "req.files",
+        "FileInterceptor",
+        "as File",
+        "instanceof File",
+    ];
     let by_guard = |guard: &String| guard.contains("upload") || guard.contains("multer");
     // Read only if it is there, and nothing says that it has to be.
     let may_miss = Regex::new(

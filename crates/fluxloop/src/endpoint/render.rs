@@ -73,6 +73,15 @@ pub(super) fn render_value(value: &Value, language: BridgeLanguage) -> String {
     }
 }
 
+/// The text as a part of an address.
+fn message_in_path(language: BridgeLanguage) -> String {
+    match language {
+        BridgeLanguage::Python => "urllib.parse.quote(message, safe=\"\")",
+        BridgeLanguage::Script => "encodeURIComponent(message)",
+    }
+    .to_owned()
+}
+
 /// Replaces the `@NAME@` placeholders of a template.
 pub(crate) fn render_template(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(template.len() + 512);
@@ -110,7 +119,8 @@ impl AgentEndpoint {
             FieldValue::Id(variable, IdForm::Uuid) => (name.clone(), json!(format!("UUID:{variable}"))),
             FieldValue::Id(variable, IdForm::Opened) => (name.clone(), json!(format!("OPENED:{variable}"))),
         });
-        Value::Object(std::iter::once((self.name().to_owned(), text)).chain(more).collect())
+        let own = Some((self.name().to_owned(), text)).filter(|_| !self.is_text_in_path);
+        Value::Object(own.into_iter().chain(more).collect())
     }
 
     /// The fields as an expression over the variable `message`.
@@ -127,6 +137,7 @@ impl AgentEndpoint {
             PathPart::Text(text) => json!(text).to_string(),
             PathPart::Variable(name) => required_call(name, language),
             PathPart::Id(name, form) => id_expression(name, *form, language),
+            PathPart::Message => message_in_path(language),
         };
         self.path.iter().map(part).collect::<Vec<_>>().join(" + ")
     }
@@ -246,6 +257,7 @@ impl AgentEndpoint {
             PathPart::Text(text) => format!(" + {}", json!(text)),
             PathPart::Variable(name) => format!(" + {}", required_call(name, language)),
             PathPart::Id(name, form) => format!(" + ({})", id_expression(name, *form, language)),
+            PathPart::Message => format!(" + {}", message_in_path(language)),
         };
         rest.map(part).collect()
     }
@@ -324,6 +336,13 @@ impl AgentEndpoint {
             (Encoding::Json, "django") => format!("json.dumps({fields}), content_type=\"application/json\""),
             (Encoding::Json, _) => format!("json={fields}"),
         };
+        // Their `get` takes no body.
+        if method == "get" && self.encoding != Encoding::Query && client != "django" {
+            return match client {
+                "flask" => format!("open({path}, method=\"GET\", {body}{headers})"),
+                _ => format!("request(\"GET\", {path}, {body}{headers})"),
+            };
+        }
         format!("{method}({path}, {body}{headers})")
     }
 
@@ -346,10 +365,28 @@ impl AgentEndpoint {
         ))
     }
 
+    /// What is read as the answer: what its template is given, or the text of the response.
+    pub(crate) fn read_page(&self, context: &str, text: &str) -> String {
+        match &self.page_variable {
+            Some(name) => format!("json.dumps(({context}).get({}), default=str)", json!(name)),
+            None => text.to_owned(),
+        }
+    }
+
     /// The Python file that calls the endpoint in process, through the framework's test client.
     pub(crate) fn render_test_client(&self, values: &[(&str, &str)]) -> String {
         let route = format!("{} {}", self.method, self.display_path()).replace(['{', '}', '"', '\\'], "");
         let helpers = self.python_helpers();
+        let quotes = self.is_text_in_path;
+        let values: Vec<(&str, String)> = values
+            .iter()
+            .map(|(name, value)| match *name {
+                "IMPORTS" if quotes => (*name, format!("{value}import urllib.parse\n")),
+                _ => (*name, (*value).to_owned()),
+            })
+            .collect();
+        let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let values = values.as_slice();
         let own = [("ROUTE", route.as_str()), ("HELPERS", &helpers), ("ANSWER", &self.python_reply_parser())];
         render_template(include_str!("../templates/client.py"), &[values, own.as_slice()].concat())
     }

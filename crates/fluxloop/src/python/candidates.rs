@@ -216,6 +216,9 @@ pub(super) fn route_candidate(
     };
     let has_longer = input.routes().any(|other| is_twin(other) && other.path.contains(['<', '{']));
     score -= 40 * i32::from(has_longer && !route.path.contains(['<', '{']) && source().contains("redirect("));
+    // Of two that answer alike, the one that does it at once.
+    let streams = ["StreamingResponse", "EventSourceResponse", "text/event-stream", "StreamingHttpResponse"];
+    score -= 8 * i32::from(streams.iter().any(|word| source().contains(word)));
     // A page, not an answer.
     score -= 8 * i32::from(route.method == "GET");
     score += CLIENT_BONUS * i32::from(route.client.is_some());

@@ -5,6 +5,7 @@ use regex::Regex;
 
 use super::{EntryMethod, ObjectSource};
 use crate::application::Application;
+use crate::chain::resolve_chain_call;
 use crate::graph::{self, GraphCall};
 use crate::integrate::RecipeInput;
 use crate::target::{ClassFinder, NameFormatter, TargetFunction, resolve_module, text_call};
@@ -89,7 +90,10 @@ pub(super) fn entry_by_function(
             }
         }
     }
-    Ok(EntryMethod::Function { function: function.clone(), module, passing, object, application: around })
+    let yields_frames =
+        function.is_generator && ["data: ", "data:{"].iter().any(|frame| body.contains(frame));
+    let function = TargetFunction { yields_frames, ..function.clone() };
+    Ok(EntryMethod::Function { function, module, passing, object, application: around })
 }
 
 /// Whether a function only prints or stores its answer.
@@ -152,6 +156,10 @@ pub(super) fn entry_by_object(
     let (name, line, object) = match (chosen, factory) {
         (Some((name, object)), _) => ((*name).clone(), 0, *object),
         (None, Some(factory)) if made.is_empty() => (factory.name.clone(), factory.line, AgentObject::Graph),
+        (None, None) if made.is_empty() => {
+            let (factory, object) = graph::find_object_factory(&seen, &source_of)?;
+            (factory.name.clone(), factory.line, object)
+        }
         _ => return None,
     };
     let entry = entry_for_object(input, path, &seen, &name, object).transpose()?;
@@ -198,10 +206,25 @@ pub(super) fn entry_for_object(
     object: AgentObject,
 ) -> Result<Option<EntryMethod>, String> {
     let Some(module) = resolve_module(input, path) else { return Ok(None) };
-    let call = if object == AgentObject::Graph {
-        graph::resolve_graph_call(input.tree, path, seen, name, input.redactor())?
-    } else {
-        GraphCall::default()
+    let factory = seen.functions.iter().find(|function| function.name == name);
+    let mut call = match object {
+        AgentObject::Graph => graph::resolve_graph_call(input.tree, path, seen, name, input.redactor())?,
+        AgentObject::Chain | AgentObject::Executor => {
+            let made = seen.assigned_calls.iter().find(|(known, _)| known == name);
+            let callee = made.map(|(_, callee)| callee.clone()).or_else(|| {
+                let factory = factory?;
+                let body = input.source_lines(path, factory.line, factory.end_line);
+                let maker = Regex::new(r"\b(RetrievalQA\w*|ConversationalRetrievalChain|LLMChain|ConversationChain|create_retrieval_chain|AgentExecutor|initialize_agent)\b").ok()?;
+                Some(maker.captures_iter(&body).last()?[1].to_owned())
+            });
+            let shown = input.display_name(name, path, 0);
+            resolve_chain_call(&input.file_text(path), callee.as_deref().unwrap_or_default(), name)
+                .map_err(|why| format!("`{shown}` cannot be called with one text: {why}"))?
+        }
+        _ => GraphCall::default(),
     };
+    if let (Some(factory), None) = (factory, call.factory) {
+        call.factory = Some(factory.is_async);
+    }
     Ok(Some(EntryMethod::Object { path: path.to_owned(), name: name.to_owned(), module, object, call }))
 }

@@ -56,14 +56,20 @@ pub(super) fn guard_of_route(
     if let Some((name, _)) = http_middleware(input, route) {
         return Some(name);
     }
-    let inside = Regex::new(r"\b401\b|HTTP_401|[Uu]nauthori[sz]ed").ok()?;
+    let inside = Regex::new(r"\b40[12]\b|HTTP_40[12]|[Uu]nauthori[sz]ed").ok()?;
     let checks = inside.is_match(source)
         && ["headers", "session", "token", "auth"].iter().any(|word| source.contains(word));
+    // `if "user" not in session: return redirect("/login")`
+    let logs_in = Regex::new(
+        r"(?s)(?:not\s+in\s+session|session\.get\(|session\[).{0,160}?redirect\([^)\n]*(?:login|sign|auth)|return\s+redirect\([^)\n]*(?:login|sign_in|signin)",
+    )
+    .ok()?
+    .is_match(source);
     // `APIKey.objects.get(user=request.user)` finds nothing for a caller who is not logged in.
     let is_personal =
         Regex::new(r"(?:user|owner|author)\w*\s*=\s*(?:self\.)?request\.user\b").ok()?.is_match(source)
             && !source.contains("is_authenticated");
-    (checks || is_personal).then(|| OWN_CHECK.to_owned())
+    (checks || is_personal || logs_in).then(|| OWN_CHECK.to_owned())
 }
 
 /// The decorators of the function whose name is on a line.
@@ -104,7 +110,7 @@ pub(super) fn http_middleware(input: &RecipeInput<'_>, route: &Route) -> Option<
 
 /// Whether a function answers callers that it does not know with 401 or 403, whatever it is called.
 pub(super) fn refuses_callers(input: &RecipeInput<'_>, path: &str, name: &str) -> bool {
-    let refuses = Regex::new(r"\b401\b|HTTP_401|[Uu]nauthori[sz]ed");
+    let refuses = Regex::new(r"\b40[12]\b|HTTP_40[12]|[Uu]nauthori[sz]ed");
     let forbids = Regex::new(r"\b403\b|HTTP_403");
     let (Ok(refuses), Ok(forbids)) = (refuses, forbids) else { return false };
     let reads = ["eader", "oken", "ookie", "redential", "oauth2", "session"];

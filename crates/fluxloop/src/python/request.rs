@@ -34,6 +34,14 @@ pub(super) fn resolve_endpoint(
         choice,
         input.redactor(),
     )?;
+    if endpoint.page_variable().is_some()
+        && find_application(input, super::django::django_settings(input).is_some()).is_none()
+    {
+        let what =
+            format!("{} answers with a page, not with the text of an answer", input.display_route(route));
+        let file = input.redactor().file(&route.file);
+        return Err(vec![Blocker::new(what).at(file, route.line).lifted_by("agent")]);
+    }
     if endpoint.is_socket()
         && !find_application(input, false)
             .is_some_and(|(client, app)| client == InProcessClient::Starlette && app.is_some())
@@ -159,8 +167,15 @@ pub(super) fn page_that_fills_session(
 /// The code of a handler, and of the functions of its file that it hands the request to.
 pub(super) fn source_with_helpers(input: &RecipeInput<'_>, route: &Route, seen: &FileSummary) -> String {
     let mut source = input.source_lines(&route.file, route.line, route.end_line);
-    let Ok(handed) = Regex::new(r"\b(\w+)\(\s*(?:self\.)?request\s*[,)]") else { return source };
-    let names: BTreeSet<String> = handed.captures_iter(&source).map(|found| found[1].to_owned()).collect();
+    let Ok(handed) =
+        Regex::new(r"\b(\w+)\(\s*(?:self\.)?request\s*[,)]|(?m)(?:=|return|if|not)\s+(?:await\s+)?(\w+)\(")
+    else {
+        return source;
+    };
+    let names: BTreeSet<String> = handed
+        .captures_iter(&source)
+        .filter_map(|found| Some(found.get(1).or_else(|| found.get(2))?.as_str().to_owned()))
+        .collect();
     let helpers = seen.functions.iter().filter(|function| {
         function.line != route.line && names.contains(function.name.rsplit('.').next().unwrap_or_default())
     });

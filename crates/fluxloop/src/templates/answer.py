@@ -64,7 +64,7 @@ def _parsed(body: str):
 
 def _spoken(pieces: list) -> list:
     """What is said, not what is told about it: events of kinds such as `token`, before others."""
-    asides = ("reason", "think", "tool", "argument", "status", "error", "progress", "source", "citation", "metadata")
+    asides = ("reason", "think", "tool", "argument", "status", "error", "progress", "source", "citation", "metadata", "context")
     said = [piece for piece in pieces if not any(word in piece[0].lower() for word in asides)] or pieces
     for words in (("delta", "token", "chunk"), ("text", "content", "answer", "message", "response")):
         found = [piece for piece in said if any(word in piece[0].lower() for word in words)]

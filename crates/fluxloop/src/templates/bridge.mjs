@@ -75,7 +75,7 @@ function plain(found) {
   const likely = Object.entries(found).filter(([name, part]) => typeof part === "string" && isAnswer(name));
   if (likely.length === 1) return likely[0][1];
   // The only one that is more than a word.
-  const prose = texts.map((name) => found[name]).filter((part) => part.trim().includes(" ") && !explains);
+  const prose = texts.filter((name) => !asked.includes(name)).map((name) => found[name]).filter((part) => part.trim().includes(" ") && !explains);
   if (prose.length === 1) return prose[0];
   // An empty text: there is a field for the answer, with nothing in it.
   if (answers.some((name) => found[name] === "")) return "";
@@ -95,6 +95,8 @@ const answers = [
   "content", "text", "result", "raw", "explanation", "report", "summary", "data", "messages", "message", "msg", "body", "value", "token",
   "chunk",
 ];
+// What was asked, which some programs send back.
+const asked = ["question", "query", "prompt", "input"];
 const pieceNames = ["delta", "token", "chunk", ...answers];
 
 // Pieces of text in a stream: `data: {"delta": "…"}`, `data: …`, `0:"…"`, or a JSON object on each line.
@@ -143,7 +145,7 @@ function joined(text) {
 // What is said, not what is told about it: events of kinds such as `token`, before others.
 function spoken(pieces) {
   let said = pieces.filter(
-    ([kind]) => !/reason|think|tool|argument|status|error|progress|source|citation|metadata/i.test(kind),
+    ([kind]) => !/reason|think|tool|argument|status|error|progress|source|citation|metadata|context/i.test(kind),
   );
   if (said.length === 0) said = pieces;
   for (const words of [/delta|token|chunk/i, /text|content|answer|message|response/i]) {

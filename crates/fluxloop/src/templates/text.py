@@ -36,7 +36,8 @@ def _text(result) -> str:
             return _text(part)
     if isinstance(result, dict):
         likely = [part for name, part in result.items() if isinstance(part, str) and _is_answer(name)]
-        prose = [result[name] for name in texts if " " in result[name].strip() and not explains]
+        asked = ("question", "query", "prompt", "input")  # which some programs send back
+        prose = [result[name] for name in texts if name not in asked and " " in result[name].strip() and not explains]
         for parts in (likely, prose):  # The only one that is called an answer, or is more than a word.
             if len(parts) == 1:
                 return parts[0]
