@@ -52,7 +52,7 @@ const ANSWERING_WORDS: &[(&str, i32)] = &[
 /// Words in names of what helps to answer, or does something else.
 #[rustfmt::skip]
 const HELPING_WORDS: &[(&str, i32)] = &[
-    ("title", 40), ("summar", 28), ("classif", 30), ("sentiment", 25), ("intent", 25), ("extract", 25), ("embed", 40), ("translat", 22),
+    ("title", 40), ("summar", 28), ("classif", 30), ("sentiment", 25), ("proxy", 25), ("intent", 25), ("extract", 25), ("embed", 40), ("translat", 22),
     ("rewrite", 28), ("rephrase", 28), ("condense", 28), ("clarif", 25), ("evaluat", 30), ("eval", 25), ("grade", 30),
     ("rerank", 40), ("judge", 30), ("keyword", 28), ("suggest", 20), ("moderat", 30), ("health", 60), ("ping", 60), ("test", 30),
     ("debug", 20), ("image", 30), ("transcri", 30), ("audio", 28), ("speech", 28), ("voice", 15), ("upload", 30), ("ingest", 40),
@@ -61,6 +61,13 @@ const HELPING_WORDS: &[(&str, i32)] = &[
     ("list", 20), ("dummy", 50), ("demo", 25), ("mock", 45), ("sample", 20), ("example", 20), ("login", 40), ("register", 40), ("verify", 25), ("route", 10), ("retriev", 14), ("search", 6), ("stream", 4),
     ("json", 10), ("tool", 12), ("expand", 20), ("decompose", 25), ("plan", 8), ("check", 20), ("metric", 30), ("node", 8),
 ];
+
+/// What it costs a route to be deep inside others: `/api/query` is meant before `/api/options/query`.
+pub(crate) fn depth_penalty(path: &str) -> i32 {
+    const USUAL: usize = 3;
+    let parts = path.split('/').filter(|part| !part.is_empty() && !part.starts_with(['{', '<', ':'])).count();
+    2 * i32::try_from(parts.saturating_sub(USUAL - 1)).unwrap_or(0)
+}
 
 /// How well a name fits what answers a user; negative for what only helps.
 pub(crate) fn rank_name(name: &str) -> i32 {

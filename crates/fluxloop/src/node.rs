@@ -7,7 +7,7 @@ use codebase::{NameKind, Profile, Route};
 use regex::Regex;
 
 use crate::blocker::Blocker;
-use crate::candidate::{Candidate, CandidateKind, rank_name};
+use crate::candidate::{Candidate, CandidateKind, depth_penalty, rank_name};
 use crate::config::{RunnerConfig, create_file_edit};
 use crate::dev_server::{find_port, port_of_tool, start_command};
 use crate::endpoint::{AgentEndpoint, OWN_CHECK, RouteChoice, find_guard};
@@ -187,6 +187,7 @@ fn candidate(input: &RecipeInput<'_>, route: &Route, endpoint: &AgentEndpoint) -
     let mut score = rank_name(&route.path) + rank_name(&route.handler) / 2 + rank_name(&route.agent) / 3;
     score -= 15 * i32::from(endpoint.needs_credentials());
     score -= 12 * i32::try_from(endpoint.variables().len()).unwrap_or(0);
+    score -= depth_penalty(&route.path);
     score -= 8 * i32::from(route.method == "GET");
     score -= 30 * i32::from(input.is_example_or_test(&route.file));
     score += CLIENT_BONUS * i32::from(route.client.is_some());

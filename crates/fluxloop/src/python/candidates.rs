@@ -10,7 +10,7 @@ use super::entry::{entry_by_function, entry_by_object, entry_for_object};
 use super::request::{resolve_endpoint, start_up};
 use crate::application::{Application, is_unimportable_program, usual_files};
 use crate::blocker::Blocker;
-use crate::candidate::{Candidate, CandidateKind, rank_name};
+use crate::candidate::{Candidate, CandidateKind, depth_penalty, rank_name};
 use crate::crew::CrewCall;
 use crate::endpoint::RouteChoice;
 use crate::integrate::RecipeInput;
@@ -221,6 +221,7 @@ pub(super) fn route_candidate(
     score -= 8 * i32::from(streams.iter().any(|word| source().contains(word)));
     // A page, not an answer.
     score -= 8 * i32::from(route.method == "GET");
+    score -= depth_penalty(&route.path);
     score += CLIENT_BONUS * i32::from(route.client.is_some());
     score += README_BONUS * i32::from(input.is_in_readme(route));
     score -= 30 * i32::from(input.is_example_or_test(&route.file));

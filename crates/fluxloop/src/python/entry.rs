@@ -166,6 +166,15 @@ pub(super) fn entry_by_object(
     Some((name, line, object, entry))
 }
 
+/// Whether a file runs its object outside of functions: the first is that of a lesson, and the module no part of a program.
+fn runs_on_import(text: &str, name: &str) -> bool {
+    let name = regex::escape(name);
+    let run = Regex::new(&format!(
+        r"(?m)^(?:\w+\s*=\s*|print\(|for\s+\w+\s+in\s+|await\s+)*{name}\.(?:invoke|ainvoke|run|stream|batch|call|kickoff)\("
+    ));
+    run.is_ok_and(|run| run.is_match(text))
+}
+
 /// What a function of this file, or of one that it imports from, makes and returns.
 pub(super) fn object_of_factory(
     input: &RecipeInput<'_>,
@@ -206,6 +215,10 @@ pub(super) fn entry_for_object(
     object: AgentObject,
 ) -> Result<Option<EntryMethod>, String> {
     let Some(module) = resolve_module(input, path) else { return Ok(None) };
+    if runs_on_import(&input.file_text(path), name) {
+        let shown = input.display_name(name, path, 0);
+        return Err(format!("the file runs `{shown}` with an input of its own when it is imported"));
+    }
     let factory = seen.functions.iter().find(|function| function.name == name);
     let mut call = match object {
         AgentObject::Graph => graph::resolve_graph_call(input.tree, path, seen, name, input.redactor())?,
