@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use crate::call_graph::{CallGraph, ModelCall};
 use crate::file_summary;
 use crate::import_resolution;
-use crate::instances::find_instance;
+use crate::instances::{MAX_DEPTH, find_maker, parameter_makers};
 use crate::inventory::FileRecord;
 use crate::name_redaction::NameKind;
 use crate::path_role;
@@ -283,7 +283,8 @@ impl<'l> AgentFinder<'_, 'l, '_> {
                 .owner
                 .as_deref()
                 .filter(|owner| !self.graph.is_default_constructible(node.file, owner, 4))
-                .and_then(|owner| find_instance(self.graph, node.file, owner)),
+                .and_then(|owner| find_maker(self.graph, node.file, owner, MAX_DEPTH)),
+            makers: parameter_makers(self.graph, node),
             is_unused: reached_from.is_none()
                 && function.owner.as_deref().is_some_and(|owner| !self.is_class_used(owner)),
             functions: self.agent_functions(node),

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use tree::WorkBudget;
 
 use crate::rules::{LibraryRole, RULES, RuleId, find_rule};
-use crate::source::{CallArgument, CallSite};
+use crate::source::{CallArgument, CallSite, ProviderUrl};
 use crate::source_cache::SourceCache;
 use crate::symbols::{IndexedFile, NodeId, SymbolIndex, type_names};
 
@@ -42,7 +42,7 @@ const MODEL_CALL_METHODS: &[&str] = &[
     "generateObject", "streamObject", "generate", "generate_content", "generate_content_async",
     "generate_content_stream", "generateContent", "generateContentStream", "send_message", "send_message_async",
     "send_message_stream", "sendMessage", "sendMessageStream", "predict", "apredict", "streamVNext", "generateVNext",
-    "arun", "call", "acall", "agenerate", "apply", "invoke_prompt", "invoke_prompt_stream", "get_response", "invoke_stream",
+    "arun", "call", "acall", "generate_text", "agenerate", "apply", "invoke_prompt", "invoke_prompt_stream", "get_response", "invoke_stream",
     "get_chat_message_content", "get_chat_message_contents", "get_streaming_chat_message_contents", "run_stream_events",
     "text_generation", "chat_completion", "conversational", "print_response",
 ];
@@ -213,8 +213,13 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             function.is_some_and(|function| matches!(function.name.as_str(), "constructor" | "__init__"))
         };
         let urls = || source.provider_urls.iter();
-        let found =
-            urls().find(|url| is_near(url.within)).or_else(|| urls().find(|url| is_made(url.within)))?;
+        // The host tells more than the form of a request.
+        let of_host = |url: &&ProviderUrl| url.library != "openai-compatible";
+        let near = || urls().filter(|url| is_near(url.within));
+        let found = near()
+            .find(of_host)
+            .or_else(|| near().next())
+            .or_else(|| urls().find(|url| is_made(url.within)))?;
         find_rule(*ecosystem, found.library)
     }
 
@@ -317,7 +322,7 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         }
         let found = found.or_else(|| is_known.then(|| self.first_imported_model_library(file)).flatten());
         // The method of this name is nowhere else to be found.
-        let is_compatible = callee.contains(".chat.completions.");
+        let is_compatible = callee.contains(".chat.completions.") || callee.ends_with(".responses.create");
         let is_bedrock = || {
             let verbs =
                 [".converse", ".converse_stream", ".invoke_model", ".invoke_model_with_response_stream"];
@@ -389,6 +394,14 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             return found.or_else(|| self.first_imported_model_library(file).filter(|_| is_chain));
         }
         if let Some(annotation) = self.find_annotation(file, within, &root) {
+            // A field of an object of the program: `self.provider.client.responses.create`.
+            let attribute = name[root.len()..].trim_start_matches('.').split('.').next().unwrap_or_default();
+            let by_field = type_names(annotation)
+                .filter_map(|word| self.find_class(file, word))
+                .find_map(|(other, class)| self.library_of_field(other, class, attribute, hops - 1));
+            if by_field.is_some() {
+                return by_field;
+            }
             let mut rules = type_names(annotation).filter_map(|word| self.imported_library(file, word));
             return rules.find(|rule| RULES[*rule].role != LibraryRole::Web);
         }
@@ -407,6 +420,16 @@ impl<'l, 'a> CallGraph<'l, 'a> {
             let node = self.resolve_function(file, within, name)?;
             self.library_of_calls_in(node)
         })
+    }
+
+    /// The library of what a class keeps in a field: `self.client = OpenAI()`.
+    fn library_of_field(&self, file: usize, class: &str, field: &str, hops: usize) -> Option<RuleId> {
+        let source = self.files[file].source;
+        let wanted = [format!("self.{field}"), format!("this.{field}")];
+        let made = source.bindings.iter().find(|binding| {
+            wanted.contains(&binding.name) && self.enclosing_class(file, binding.within) == Some(class)
+        })?;
+        self.resolve_model_library(file, made.within, &made.callee, hops)
     }
 
     /// The library that a name was imported from.

@@ -48,8 +48,9 @@ pub use manifest::Ecosystem;
 pub use name_redaction::{NameKind, NameRedactor, RedactedName};
 pub use path_role::is_example_or_test;
 pub use profile::{
-    Agent, AgentFunction, AgentFunctionRole, AgentInstance, EntryPoint, EntryPointKind, Evidence, Framework,
-    FunctionParameter, InsertionAnchor, LanguageShare, Profile, ProjectProfile, Risk, Route, SourceTreeStats,
+    Agent, AgentFunction, AgentFunctionRole, EntryPoint, EntryPointKind, Evidence, Framework,
+    FunctionParameter, InsertionAnchor, LanguageShare, ObjectMaker, Profile, ProjectProfile, Risk, Route,
+    SourceTreeStats,
 };
 pub use source::ParameterKind;
 pub use text_encoding::decode_text;

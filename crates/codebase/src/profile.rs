@@ -148,8 +148,10 @@ pub struct Agent {
     pub is_generator: bool,
     /// For a method: whether its class can be instantiated without arguments.
     pub is_default_constructible: bool,
-    /// For a method of another class: an object of it that the program makes.
-    pub instance: Option<AgentInstance>,
+    /// For a method of a class that needs arguments: how the program makes an object of it.
+    pub instance: Option<ObjectMaker>,
+    /// How the program makes what its parameters are declared to be: the name of each parameter, and the expression.
+    pub makers: Vec<(String, ObjectMaker)>,
     /// It is a method of a class that the program neither makes nor extends nor imports elsewhere.
     pub is_unused: bool,
     /// The functions it calls on the way to the model, and its tools.
@@ -158,14 +160,21 @@ pub struct Agent {
     pub request_context: Option<Evidence>,
 }
 
-/// An object that another file can import, or a function that makes one and needs no arguments.
+/// A Python expression that makes an object as the program does, and the names that it uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentInstance {
-    pub path: String,
-    pub name: String,
-    /// `name` is a function.
-    pub is_call: bool,
+pub struct ObjectMaker {
+    /// The file that defines each name.
+    pub imports: Vec<(String, String)>,
+    pub expression: String,
+    /// It awaits something.
     pub is_async: bool,
+}
+
+impl ObjectMaker {
+    pub(crate) fn named(path: &str, name: &str) -> Self {
+        let imports = vec![(path.to_owned(), name.to_owned())];
+        Self { imports, expression: name.to_owned(), is_async: false }
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -527,12 +527,19 @@ fn class_routes<'s>(
             .filter(|known| known.name == class)
             .flat_map(|known| known.bases.iter().cloned().chain(class_guards(Some(known))))
             .collect();
+        // What makes something in the generic views of Django REST framework.
+        let is_generic = guards.iter().any(|base| {
+            ["CreateAPIView", "ViewSet", "CreateModelMixin"].iter().any(|end| base.ends_with(end))
+        });
         let own = source.functions.iter().enumerate().filter(move |(_, function)| {
-            function.owner.as_deref() == Some(class)
-                && matches!(function.name.as_str(), "get" | "post" | "put" | "patch" | "delete")
+            let is_verb = matches!(function.name.as_str(), "get" | "post" | "put" | "patch" | "delete");
+            function.owner.as_deref() == Some(class) && (is_verb || is_generic && function.name == "create")
         });
         own.map(move |(at, function)| DetectedRoute {
-            method: function.name.to_ascii_uppercase(),
+            method: match function.name.as_str() {
+                "create" => "POST".to_owned(),
+                verb => verb.to_ascii_uppercase(),
+            },
             path: join_route_path("", path),
             line,
             handler: NodeId { file, function: Some(at) },

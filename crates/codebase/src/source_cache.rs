@@ -310,7 +310,16 @@ impl<'a> SourceCache<'a> {
                     .strip_prefix(import.local.as_str())
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '(']))
         };
-        let import = source.imports.iter().filter(fits).max_by_key(|import| import.local.len())?;
+        let named = source.imports.iter().filter(fits).max_by_key(|import| import.local.len());
+        // `from flask import *`
+        let Some(import) = named else {
+            let mut whole = source.imports.iter().filter(|import| import.local == "*");
+            let name = callee.split(['.', '(']).next().unwrap_or(callee);
+            return whole.find_map(|import| {
+                let rule = self.library_of_import(path, ecosystem, import)?;
+                RULES[rule].constructors.contains(&name).then(|| (rule, callee.to_owned()))
+            });
+        };
         let rule = self.library_of_import(path, ecosystem, import)?;
         let rest = callee[import.local.len()..].trim_start_matches("()").trim_start_matches('.');
         let name = match (&import.name, rest.is_empty()) {

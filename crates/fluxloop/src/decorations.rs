@@ -21,6 +21,10 @@ fn encloses_handler(input: &RecipeInput<'_>, agent: &Agent, route: &Route) -> bo
     agent.path == route.file && agent.line < route.line && end.is_some_and(|end| route.line <= end)
 }
 
+fn is_request_object(name: &str) -> bool {
+    matches!(name, "request" | "req" | "args" | "kwargs" | "format")
+}
+
 /// Decorates the agent and the functions it uses. Returns whether the agent itself was decorated.
 pub(crate) fn add_decorations(
     input: &RecipeInput<'_>,
@@ -45,6 +49,18 @@ pub(crate) fn add_decorations(
         (EntryMethod::Function { function, .. }, _) => (&function.path, &function.name),
         // What only adds the route to a router runs before any request.
         (EntryMethod::Route { route, .. }, Some(agent)) if encloses_handler(input, agent, route) => {
+            return false;
+        }
+        // A handler that has its input from a request object: neither what it is given nor what it gives back is the text.
+        (EntryMethod::Route { route, .. }, Some(agent))
+            if agent.name.rsplit('.').next() == Some(route.handler.as_str())
+                && agent.parameters.iter().all(|parameter| is_request_object(&parameter.name)) =>
+        {
+            agent
+                .functions
+                .iter()
+                .take(MAX_DECORATED_PARTS)
+                .for_each(|part| decorate_part(input, part, contribution));
             return false;
         }
         (EntryMethod::Route { .. }, Some(agent)) => (&agent.path, &agent.name),
@@ -187,6 +203,10 @@ fn is_factory(name: &str) -> bool {
         "load_",
         "get_llm",
         "get_model",
+        "get_graph",
+        "get_executor",
+        "get_pipeline",
+        "get_engine",
         "get_client",
         "get_agent",
         "get_chain",

@@ -53,10 +53,19 @@ pub(crate) struct AgentEndpoint {
     page_variable: Option<String>,
     /// The text is a part of the path.
     is_text_in_path: bool,
-    /// It answers from what another request has put into the memory of the program.
-    needs_running_program: bool,
+    /// It answers from what only the running program has in memory.
+    running: Option<RunningProgram>,
     /// It talks over a websocket, and its answer is one message.
     socket: Option<SocketTalk>,
+}
+
+/// Why a request goes to the program that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RunningProgram {
+    /// Another request has to put something into its memory first.
+    HoldsUploads,
+    /// This file makes what the handler uses only where it is started by itself.
+    StartedAs(String),
 }
 
 /// The request field that carries the input, by its form.
@@ -323,7 +332,7 @@ impl AgentEndpoint {
             opening: None,
             page_variable: page,
             is_text_in_path,
-            needs_running_program: false,
+            running: None,
             socket,
         };
         endpoint.read_messages(source);
@@ -370,7 +379,9 @@ impl AgentEndpoint {
                 && !reads_header
                 && (source.contains("session") || source.contains("cookies"))
             || !reads_header
-                && ["cookies.", "cookies[", "cookies?."].iter().any(|read| source.contains(read));
+                && ["cookies.", "cookies[", "cookies?."]
+                    .iter()
+                    .any(|read| source.to_lowercase().contains(read));
         let name = if is_cookie { "Cookie".to_owned() } else { credential_header(source) };
         let header = EnvironmentHeader::new(&name);
         if self.headers.contains(&header) {
@@ -380,6 +391,10 @@ impl AgentEndpoint {
         let takes_bearer =
             ["bearer", "oauth2", "jwt", "split("].iter().any(|word| lower_source.contains(word));
         let form = match name.as_str() {
+            "Authorization" if lower_source.contains("httpbasic") || lower_source.contains("basicauth") => {
+                ", such as `Basic` and `user:password` in base64"
+            }
+            "Authorization" if source.contains("TokenAuthentication") => ", such as `Token TOKEN`",
             "Authorization" if takes_bearer || !lower_source.contains("authorization") => {
                 ", such as `Bearer TOKEN`"
             }
@@ -398,12 +413,12 @@ impl AgentEndpoint {
     }
 
     /// Has the request sent to the program that runs, and not to one of its own.
-    pub(crate) fn send_to_running_program(&mut self) {
-        self.needs_running_program = true;
+    pub(crate) fn send_to_running_program(&mut self, program: RunningProgram) {
+        self.running = Some(program);
     }
 
-    pub(crate) fn needs_running_program(&self) -> bool {
-        self.needs_running_program
+    pub(crate) fn running_program(&self) -> Option<&RunningProgram> {
+        self.running.as_ref()
     }
 
     /// The name under which the template of its page is given the answer.
@@ -470,6 +485,36 @@ impl AgentEndpoint {
         let has_id = self.path.iter().any(|part| matches!(part, PathPart::Id(..)))
             || self.extra_fields.iter().any(|(_, value)| matches!(value, FieldValue::Id(..)));
         has_id || self.needs_credentials() || !self.variables().is_empty()
+    }
+
+    /// Demands the ids that the program looks up and does not answer without: an invented one would be refused.
+    pub(crate) fn demand_existing_ids(&mut self, source: &str) {
+        let mut demanded = Vec::new();
+        for part in &mut self.path {
+            if let PathPart::Id(variable, form) = part
+                && *form != IdForm::Opened
+                && must_exist(source, variable)
+            {
+                demanded.push(variable.clone());
+                *part = PathPart::Variable(variable.clone());
+            }
+        }
+        for (_, value) in &mut self.extra_fields {
+            if let FieldValue::Id(variable, form) = value
+                && *form != IdForm::Opened
+                && must_exist(source, variable)
+            {
+                demanded.push(variable.clone());
+                *value = FieldValue::Variable(variable.clone());
+            }
+        }
+        for variable in demanded {
+            self.warnings.retain(|warning| !warning.ends_with(&format!("set {variable}")));
+            self.warnings.push(format!(
+                "{} looks up what {variable} names, and refuses what it does not find: set it to one that exists",
+                self.label
+            ));
+        }
     }
 
     /// Has the page fetched first that fills the session.
@@ -561,6 +606,27 @@ fn request_method(method: &str) -> Option<&'static str> {
         "PATCH" => Some("PATCH"),
         _ => None,
     }
+}
+
+/// Whether code looks up the id that a variable stands for, and answers with an error if it is not found.
+fn must_exist(source: &str, variable: &str) -> bool {
+    const NEAR: usize = 260;
+    let plain = variable.trim_start_matches("AGENT_").to_lowercase().replace('_', "");
+    let word = Regex::new(r"[A-Za-z_]\w*");
+    let refused = Regex::new(
+        r"\b40[34]\b|[Nn]ot[ _]?[Ff]ound|DoesNotExist|does not exist|[Ii]nvalid (?:session|conversation|chat|thread)",
+    );
+    let looks = Regex::new(
+        r"(?i)(?:get|find|filter|query|fetch|load|select|lookup|where|exist)\w*\s*\(|\bnot in\b|\[",
+    );
+    let (Ok(word), Ok(refused), Ok(looks)) = (word, refused, looks) else { return false };
+    let is_it = |found: &regex::Match<'_>| found.as_str().to_lowercase().replace('_', "") == plain;
+    word.find_iter(source).filter(is_it).any(|found| {
+        let line = source[..found.start()].rfind('\n').map_or(0, |at| at + 1);
+        let before = &source[line..found.start()];
+        let after: String = source[found.end()..].chars().take(NEAR).collect();
+        looks.is_match(before) && refused.is_match(&after) || before.contains("get_object_or_404(")
+    })
 }
 
 /// The word for a conversation in the name of an id or in a path: `chat_session_id`, `/conversations`.

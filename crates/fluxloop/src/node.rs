@@ -253,6 +253,7 @@ fn add_bridge(
             recipe.title
         ));
     }
+    contribution.warnings.extend(missing_imports(input, &route.file));
     let prefix = global_prefix(input, &files).unwrap_or_else(|place| {
         contribution.warnings.push(format!(
             "All routes have a prefix that is computed at run time ({place}): set AGENT_URL to the whole address."
@@ -463,6 +464,56 @@ fn refusing_hook(input: &RecipeInput<'_>, route: &Route) -> Option<&'static str>
         let is_free = has(&[&format!("\"{}\"", route.path), &format!("'{}'", route.path)]);
         turns_away && !is_limited && !is_free
     })
+}
+
+/// What the files that start the program, or the file of a route, import and the repository does not have.
+fn missing_imports(input: &RecipeInput<'_>, route: &str) -> Vec<String> {
+    #[rustfmt::skip] // lists, not columns
+    const ENDINGS: &[&str] = &[
+        "", ".js", ".ts", ".tsx", ".jsx", ".mjs", ".cjs", ".json", ".node", ".svelte", ".vue", ".d.ts", "/index.js", "/index.ts",
+        "/index.mjs", "/index.tsx", "/package.json",
+    ];
+    // Written by a build, or by the framework.
+    const MADE: &[&str] =
+        &["generated", "dist/", "build/", ".prisma", "./$types", "+types", ".astro", "?", ".css", ".scss"];
+    let import = Regex::new(
+        r"(?m)^[^/\n*]*(?:\bfrom\s+|\brequire\(\s*|^import\s+)[\x22'](\.{1,2}/[^\x22'\n]+)[\x22']",
+    );
+    let Ok(import) = import else { return Vec::new() };
+    let files: BTreeSet<String> = input.entry_points().into_iter().chain([route.to_owned()]).collect();
+    let is_there = |path: &str| ENDINGS.iter().any(|end| input.file_exists(&format!("{path}{end}")));
+    let mut missing = Vec::new();
+    for file in files.iter().filter(|file| !is_python_file(file)) {
+        for found in import.captures_iter(&input.file_text(file)) {
+            let written = &found[1];
+            let path = join_path(file, written);
+            // TypeScript imports `./a.js` for `a.ts`.
+            let stem = [".js", ".mjs", ".jsx"].iter().find_map(|end| path.strip_suffix(end));
+            let is_made = MADE.iter().any(|word| written.contains(word));
+            if !is_made && !is_there(&path) && !stem.is_some_and(is_there) {
+                let (file, other) = (input.redactor().file(file), input.redactor().file(&path));
+                missing.push(format!(
+                    "{file} imports {other}, which is not in the repository: the program needs it to start."
+                ));
+            }
+        }
+    }
+    missing.truncate(2);
+    missing
+}
+
+/// A relative path from the folder of a file.
+fn join_path(file: &str, relative: &str) -> String {
+    let mut parts: Vec<&str> = file.split('/').collect();
+    parts.pop();
+    for part in relative.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => _ = parts.pop(),
+            other => parts.push(other),
+        }
+    }
+    parts.join("/")
 }
 
 /// The path prefix set with `app.setGlobalPrefix("api")` in `NestJS`; an error if it is set to what the code does not show.

@@ -8,7 +8,7 @@ mod request;
 
 use std::collections::BTreeSet;
 
-use codebase::{Agent, AgentInstance, NameKind, Route};
+use codebase::{Agent, NameKind, ObjectMaker, Route};
 use regex::Regex;
 
 use crate::application::{Application, find_application, own_application, usual_files};
@@ -18,9 +18,10 @@ use crate::config::{RunnerConfig, create_file_edit};
 use crate::crew::CrewCall;
 use crate::decorations;
 use crate::dev_server::find_port;
-use crate::endpoint::AgentEndpoint;
+use crate::endpoint::{AgentEndpoint, RunningProgram};
 use crate::graph::GraphCall;
 use crate::integrate::{Contribution, RecipeInput};
+use crate::package::is_python_file;
 use crate::recipe::InProcessClient;
 use crate::release_line::ReleaseLine;
 use crate::route_choice::{add_endpoint_notes, likeliest_route, other_routes_phrase, variables_to_set};
@@ -58,8 +59,8 @@ pub(crate) enum EntryMethod {
 pub(crate) enum ObjectSource {
     /// An object of the same file.
     Beside(String),
-    /// One that another file makes, or a function.
-    Elsewhere(PythonModule, AgentInstance),
+    /// One that the program makes elsewhere.
+    Made(ObjectMaker),
 }
 
 /// Finds the agent and makes the edits; says what is missing if nothing can be done.
@@ -105,7 +106,7 @@ pub(crate) fn integrate(input: &RecipeInput<'_>) -> Result<Contribution, Vec<Blo
     found.candidates = std::iter::once(candidate).chain(others).collect();
     // A program that runs by itself is not traced by us: decorators in it would record nothing.
     let is_reached = match &way {
-        EntryMethod::Route { endpoint, .. } => application.is_some() && !endpoint.needs_running_program(),
+        EntryMethod::Route { endpoint, .. } => application.is_some() && endpoint.running_program().is_none(),
         _ => true,
     };
     let mut traced = false;
@@ -176,7 +177,7 @@ fn add_entry(
     folder: &str,
     contribution: &mut Contribution,
 ) {
-    let missing = match &mut way {
+    let (missing, imported) = match &mut way {
         EntryMethod::Function { function, module, .. } => {
             complete_roots(input, &[function.path.clone()], module)
         }
@@ -249,11 +250,27 @@ fn add_entry(
         }
         EntryMethod::Function { function, module, passing, object, application } => {
             contribution.target = format!("{}:{}", module.name, function.name);
+            let made = match object {
+                Some(ObjectSource::Made(made)) => made.imports.as_slice(),
+                _ => &[],
+            };
+            let files = made.iter().chain(&passing.imports).map(|(path, _)| path);
+            let modules: Vec<(String, PythonModule)> =
+                files.filter_map(|path| Some((path.clone(), resolve_module(input, path)?))).collect();
+            let mut module = module.clone();
+            for (_, other) in modules.iter().filter(|(_, other)| other.root != module.root) {
+                if !module.more_roots.contains(&other.root) {
+                    module.more_roots.push(other.root.clone());
+                }
+            }
+            let module = &module;
             // What starts with the application is there for the function, too.
             let started = start_up(input);
+            let is_needed = imported.iter().any(|file| started_files(input).contains(file));
             let web = own_web.as_ref().filter(|(client, _)| *client == InProcessClient::Starlette);
-            let lifespan =
-                web.and_then(|(_, app)| app.clone()).filter(|_| started.is_some() && application.is_none());
+            let lifespan = web
+                .and_then(|(_, app)| app.clone())
+                .filter(|_| started.is_some() && is_needed && application.is_none());
             if let (Some(place), Some(_)) = (&started, &lifespan) {
                 contribution.notes.push(format!(
                     "{} is called while the application runs, which starts what it may need ({place}).",
@@ -274,6 +291,7 @@ fn add_entry(
                 object.as_ref(),
                 application.as_ref(),
                 lifespan.as_ref(),
+                &modules,
             )
         }
         EntryMethod::Object { name, module, object, call, .. } => {
@@ -307,6 +325,42 @@ fn add_entry(
     contribution.files_to_compile.insert(path.clone());
     contribution.edits.push(create_file_edit(path, content, WRAPPER_RATIONALE));
     contribution.runner = Some(RunnerConfig::Function { target: PythonWrapper::target(), folder: None });
+}
+
+/// The files of what the application calls when it starts, and its own if it keeps something of that.
+fn started_files(input: &RecipeInput<'_>) -> BTreeSet<String> {
+    let anchors = input.profile.frameworks.iter().flat_map(|framework| &framework.anchors);
+    let files: BTreeSet<&str> =
+        anchors.map(|anchor| anchor.path.as_str()).filter(|path| is_python_file(path)).collect();
+    let begins = Regex::new(r"(?m)^(?:async )?def (?:\w*lifespan\w*|\w*start\w*)\(|^@\w+\.on_event\(");
+    let called = Regex::new(r"(?:^|[^.\w])(\w+)(?:\.\w+)*\(");
+    let (Ok(begins), Ok(called)) = (begins, called) else { return BTreeSet::new() };
+    let mut started = BTreeSet::new();
+    for path in files {
+        let text = input.file_text(path);
+        let Some(summary) = input.file_summary(path) else { continue };
+        for found in begins.find_iter(&text) {
+            let is_inner = |line: &&str| {
+                line.is_empty() || line.starts_with([' ', '\t', '#', ')']) || line.contains("def ")
+            };
+            let lines = text[found.start()..].lines().skip(1).take_while(is_inner);
+            let body = lines.collect::<Vec<_>>().join("\n");
+            if body.contains("global ") || body.contains("app.state") {
+                started.insert(path.to_owned());
+            }
+            for name in called.captures_iter(&body) {
+                let name = &name[1];
+                let is_it = |(module, known): &&(String, Option<String>)| match known {
+                    Some(known) => known == name,
+                    None => module.rsplit('.').next() == Some(name),
+                };
+                let Some((module, _)) = summary.imports.iter().find(is_it) else { continue };
+                let inner = input.module_file(path, &format!("{module}.{name}"));
+                started.extend(inner.or_else(|| input.module_file(path, module)));
+            }
+        }
+    }
+    started
 }
 
 /// The environment variables without which the files of the target fail when they are imported.
@@ -353,11 +407,14 @@ fn render_route_wrapper(
     application: Option<(InProcessClient, Option<Application>)>,
     contribution: &mut Contribution,
 ) -> String {
-    contribution.start_command = application
-        .as_ref()
-        .filter(|_| endpoint.needs_running_program())
-        .and_then(|(by, app)| by.start_command(app.as_ref()));
-    if let Some((by, app)) = application.filter(|_| !endpoint.needs_running_program()) {
+    contribution.start_command = match endpoint.running_program() {
+        Some(RunningProgram::StartedAs(file)) if NameKind::File.is_safe_name(file) => {
+            Some(format!("python {file}"))
+        }
+        Some(_) => application.as_ref().and_then(|(by, app)| by.start_command(app.as_ref())),
+        None => None,
+    };
+    if let Some((by, app)) = application.filter(|_| endpoint.running_program().is_none()) {
         if by == InProcessClient::Starlette {
             contribution.prerequisites.push(HTTPX.to_owned());
         }
@@ -367,15 +424,20 @@ fn render_route_wrapper(
     }
     let port = find_port(input.tree, &input.entry_points()).unwrap_or(input.recipe().port);
     let base = format!("http://{}:{port}", input.recipe().host);
-    contribution.warnings.push(if endpoint.needs_running_program() {
-        "The program must be running while FluxLoop runs: its answers depend on what it holds in memory.".to_owned()
-    } else {
-        format!(
-            "The program must be running while FluxLoop runs: no way to import its {} application was found ({}).",
+    let why = match endpoint.running_program() {
+        Some(RunningProgram::HoldsUploads) => "its answers depend on what it holds in memory".to_owned(),
+        Some(RunningProgram::StartedAs(file)) => format!(
+            "it makes what {} needs only where {} is started by itself",
+            input.display_route(route),
+            input.redactor().file(file)
+        ),
+        None => format!(
+            "no way to import its {} application was found ({})",
             input.recipe().title,
             input.redactor().file(&route.file)
-        )
-    });
+        ),
+    };
+    contribution.warnings.push(format!("The program must be running while FluxLoop runs: {why}."));
     let text = endpoint.render_python_bridge(&base);
     contribution.url = Some(endpoint.url(&base));
     text

@@ -34,12 +34,25 @@ pub(crate) fn find_sample_input(input: &RecipeInput<'_>, field: Option<&str>) ->
             let text = input.file_text(&input.package_path(file));
             let written = example
                 .captures_iter(&text)
-                .filter_map(|found| Some(found.get(1)?.as_str().trim().to_owned()));
+                .filter_map(|found| found.get(1))
+                .filter(|found| !is_response(&text[..found.start()]))
+                .map(|found| found.as_str().trim().to_owned());
             let in_query = query.captures_iter(&text).map(|found| decode_query(&found[1]));
             written.chain(in_query).find(|value| is_usable(value))
         })
     });
     found.unwrap_or_else(|| GENERAL_INPUT.to_owned())
+}
+
+/// Whether an example is of what a program answers, by what stands before it.
+fn is_response(before: &str) -> bool {
+    const NEAR: usize = 400;
+    let start = before.char_indices().rev().nth(NEAR).map_or(0, |(at, _)| at);
+    let near = before[start..].to_lowercase();
+    let last = |words: &[&str]| words.iter().filter_map(|word| near.rfind(word)).max();
+    let answers = last(&["respon", "returns", "output", "响应", "返回", "antwort"]);
+    let asks = last(&["request", "curl", "-d ", "body", "payload", "post ", "请求", "anfrage"]);
+    answers.is_some() && answers > asks
 }
 
 /// A value as it was before it was put into an address.
@@ -69,6 +82,13 @@ fn is_usable(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn examples_of_answers_are_no_inputs() {
+        assert!(is_response("curl -X DELETE /agents/1\n\nResponse:\n{\"message\": \""));
+        assert!(!is_response("Response: 200\n\ncurl -d '{\"message\": \""));
+        assert!(!is_response("{\"message\": \""));
+    }
 
     #[test]
     fn values_of_a_query_are_decoded() {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use codebase::{Agent, AgentInstance, FunctionParameter, FunctionSignature, NameKind, ParameterKind};
+use codebase::{Agent, FunctionParameter, FunctionSignature, NameKind, ObjectMaker, ParameterKind};
 use regex::Regex;
 use tree::Tree;
 
@@ -29,7 +29,9 @@ pub(crate) struct TargetFunction {
     /// A generator whose pieces are those of an event stream: `yield f"data: {…}"`.
     pub(crate) yields_frames: bool,
     /// An object of its class that the program makes in another file, or by a function.
-    pub(crate) instance: Option<AgentInstance>,
+    pub(crate) instance: Option<ObjectMaker>,
+    /// How the program makes what its parameters are declared to be.
+    pub(crate) makers: Vec<(String, ObjectMaker)>,
 }
 
 impl TargetFunction {
@@ -46,6 +48,7 @@ impl TargetFunction {
             end_line: 0,
             yields_frames: false,
             instance: agent.instance.clone(),
+            makers: agent.makers.clone(),
         }
     }
 
@@ -62,6 +65,7 @@ impl TargetFunction {
             end_line: signature.end_line,
             yields_frames: false,
             instance: None,
+            makers: Vec::new(),
         }
     }
 
@@ -77,7 +81,7 @@ impl TargetFunction {
             && !self.is_generator
             && self.returns_text
             && first.is_some_and(|first| first.kind == ParameterKind::PositionalOrKeyword)
-            && text_call(&self.parameters, "", &|_| None, &|_, name| Cow::Borrowed(name))
+            && text_call(&self.parameters, "", &|_| None, &|_, name| Cow::Borrowed(name), &[])
                 .is_ok_and(|call| call.is_plain())
     }
 }
@@ -95,6 +99,10 @@ pub(crate) struct TextCall {
     pub(crate) notes: Vec<String>,
     /// Environment variables that the user sets.
     pub(crate) variables: Vec<String>,
+    /// Names that the expressions use, with their files.
+    pub(crate) imports: Vec<(String, String)>,
+    /// An argument awaits something.
+    pub(crate) awaits: bool,
     /// Arguments for the class of a method.
     pub(crate) for_class: Vec<(String, String)>,
 }
@@ -168,6 +176,7 @@ pub(crate) fn text_call(
     body: &str,
     fields_of: &ClassFinder<'_>,
     shown: &NameFormatter<'_>,
+    makers: &[(String, ObjectMaker)],
 ) -> Result<TextCall, String> {
     let named = |parameter: &FunctionParameter| shown(NameKind::Identifier, &parameter.name).into_owned();
     if let Some(injected) = parameters.iter().find(|parameter| parameter.injected) {
@@ -227,6 +236,11 @@ pub(crate) fn text_call(
                 (None, Some((variable, value))) if is_clear && !is_used_as_object(body, &parameter.name) => {
                     call.variables.push(variable);
                     value
+                }
+                _ if let Some((_, made)) = makers.iter().find(|(name, _)| *name == parameter.name) => {
+                    call.imports.extend(made.imports.iter().cloned());
+                    call.awaits |= made.is_async;
+                    made.expression.clone()
                 }
                 _ => return Err(format!("it needs `{}` and `{}`", named(taker), named(parameter))),
             },
@@ -654,12 +668,12 @@ pub(crate) fn resolve_module(input: &RecipeInput<'_>, path: &str) -> Option<Pyth
 }
 
 /// Adds the folders that the files which a module imports, and those that they import, find their modules in. Returns what
-/// they import from each other that is not there.
+/// they import from each other that is not there, and the files.
 pub(crate) fn complete_roots(
     input: &RecipeInput<'_>,
     paths: &[String],
     module: &mut PythonModule,
-) -> Vec<String> {
+) -> (Vec<String>, BTreeSet<String>) {
     const MAX_FILES: usize = 80;
     let join = |folder: &str, name: &str| {
         if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
@@ -713,7 +727,7 @@ pub(crate) fn complete_roots(
             open.extend(next.into_iter().filter(|file| seen.len() < MAX_FILES && seen.insert(file.clone())));
         }
     }
-    missing
+    (missing, seen)
 }
 
 /// Whether a file may have a name: it occurs in it, or all names of another module do.
@@ -767,7 +781,7 @@ mod tests {
         };
         let check = |texts: &[&str], expected: Option<&str>| {
             let shown: &NameFormatter<'_> = &|_, name| Cow::Borrowed(name);
-            let call = text_call(&parameters(texts), "for turn in messages: turn.role", classes, shown);
+            let call = text_call(&parameters(texts), "for turn in messages: turn.role", classes, shown, &[]);
             assert_eq!(call.ok().map(|call| call.render()).as_deref(), expected, "{texts:?}");
         };
         let dictionary = "[{\"role\": \"user\", \"content\": message}]";
@@ -818,6 +832,7 @@ mod tests {
                 end_line: 1,
                 yields_frames: false,
                 instance: None,
+                makers: Vec::new(),
             }
             .is_directly_callable()
         };

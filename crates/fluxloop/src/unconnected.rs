@@ -21,7 +21,9 @@ pub(crate) fn answering_routes<'i>(input: &'i RecipeInput<'_>) -> impl Iterator<
     let own = input.other_routes().filter(move |route| !is_known && !input.is_example_or_test(&route.file));
     own.filter_map(move |route| {
         let rank = rank_of(route);
-        let enough = if route.model_nearby.is_some() { MIN_RANK_WITH_MODEL } else { MIN_RANK_ALONE };
+        let is_beside = input.model_imports().any(|import| import.path == route.file);
+        let enough =
+            if route.model_nearby.is_some() || is_beside { MIN_RANK_WITH_MODEL } else { MIN_RANK_ALONE };
         let takes_text = find_text_field(&route.request).is_some_and(|field| is_said_by_user(&field));
         // Where no model is called at all, a name proves nothing.
         let is_likely = route.model_nearby.is_some()

@@ -1,5 +1,7 @@
 //! The file through which FluxLoop calls a Python program that it cannot call as it is.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use crate::application::Application;
@@ -76,7 +78,7 @@ impl AgentObject {
             _ if from_langchain() && Self::from_chain_constructor(callee).is_some() => {
                 Self::from_chain_constructor(callee)
             }
-            "compile" if from("langgraph") => Some(Self::Graph),
+            "compile" if from("langgraph") && callee != "re.compile" => Some(Self::Graph),
             "create_react_agent" | "create_agent" if from("langgraph") || from("langchain") => {
                 Some(Self::Graph)
             }
@@ -224,7 +226,7 @@ impl PythonWrapper<'_> {
         format!("{WRAPPER_MODULE}:run")
     }
 
-    /// Calls a function. `object` is what a method is called on; `application` is the Flask application that it needs.
+    /// Calls a function. `modules`: the files of what the program makes; `object` is what a method is called on; `application` is the Flask application that it needs.
     pub(crate) fn wrap_function(
         &self,
         module: &PythonModule,
@@ -233,6 +235,7 @@ impl PythonWrapper<'_> {
         object: Option<&ObjectSource>,
         application: Option<&Application>,
         lifespan: Option<&Application>,
+        modules: &[(String, PythonModule)],
     ) -> String {
         let argument = passing.render();
         let method = function.name.rsplit('.').next().unwrap_or_default();
@@ -241,14 +244,8 @@ impl PythonWrapper<'_> {
                 let (import, name) = imported_name(object);
                 (import, format!("{name}.{method}({argument})"))
             }
-            (Some(_), Some(ObjectSource::Elsewhere(_, made))) => {
-                let (import, name) = imported_name(&made.name);
-                let object = match (made.is_call, made.is_async) {
-                    (false, _) => name,
-                    (true, false) => format!("{name}()"),
-                    (true, true) => format!("(await {name}())"),
-                };
-                (import, format!("{object}.{method}({argument})"))
+            (Some(_), Some(ObjectSource::Made(made))) => {
+                (String::new(), format!("{}.{method}({argument})", made.expression))
             }
             (Some(owner), None) => {
                 let (import, name) = imported_name(owner);
@@ -262,7 +259,8 @@ impl PythonWrapper<'_> {
             }
         };
         let (join, end) = if function.yields_frames { ("_reply(", ")") } else { ("", "") };
-        let awaits_object = matches!(object, Some(ObjectSource::Elsewhere(_, made)) if made.is_async);
+        let awaits_object =
+            passing.awaits || matches!(object, Some(ObjectSource::Made(made)) if made.is_async);
         let body = match (function.is_async || awaits_object, function.is_generator) {
             (true, false) if !function.is_async => {
                 format!("async def run(message: str) -> str:\n    return _text({call})")
@@ -291,12 +289,17 @@ impl PythonWrapper<'_> {
                 imports.extend(["from ", &module.name, " import ", &names.join(", "), "  # noqa: E402\n"]);
             }
         };
-        match object {
-            Some(ObjectSource::Elsewhere(other, _)) if other != module => {
-                import_from(other, vec![import.as_str()]);
-                import_from(module, classes.collect());
+        let own = std::iter::once(import.as_str()).filter(|import| !import.is_empty());
+        import_from(module, own.chain(classes).collect());
+        let made = match object {
+            Some(ObjectSource::Made(made)) => made.imports.as_slice(),
+            _ => &[],
+        };
+        let mut known = BTreeSet::new();
+        for (path, name) in made.iter().chain(&passing.imports).filter(|one| known.insert(*one)) {
+            if let Some(module) = modules.iter().find(|(file, _)| file == path).map(|(_, module)| module) {
+                import_from(module, vec![name]);
             }
-            _ => import_from(module, std::iter::once(import.as_str()).chain(classes).collect()),
         }
         let mut body = body;
         if let Some(application) = application {

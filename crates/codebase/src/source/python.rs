@@ -388,6 +388,7 @@ fn request_part(name: &str) -> Option<RequestPart> {
         "request.form" | "request.POST" | "request.values" => Some(RequestPart::Form),
         "request.args" | "request.GET" | "request.query_params" => Some(RequestPart::Query),
         _ if name.ends_with(".validated_data") => Some(RequestPart::Json),
+        _ if name.ends_with(".cleaned_data") => Some(RequestPart::Form),
         _ => None,
     }
 }

@@ -8,7 +8,13 @@ use super::fields::{MESSAGE_LIST_FIELDS, find_reply_field};
 pub(super) fn page_variable(source: &str, request: &[String]) -> Option<String> {
     let names = template_variables(source)?;
     let is_list = |name: &&String| MESSAGE_LIST_FIELDS.contains(&name.as_str()) || name.ends_with("messages");
-    find_reply_field(&names, request).or_else(|| names.iter().find(is_list).cloned())
+    let is_other = |name: &String| matches!(name.as_str(), "form" | "title" | "error");
+    let names: Vec<String> = names.into_iter().filter(|name| !is_other(name)).collect();
+    let only = match names.as_slice() {
+        [only] if !request.contains(only) => Some(only.clone()),
+        _ => None,
+    };
+    find_reply_field(&names, request).or_else(|| names.iter().find(is_list).cloned()).or(only)
 }
 
 /// What a handler hands to its templates: `render_template("a.html", answer=answer)`, `render(request, "a.html", {"answer": …})`.
@@ -76,6 +82,8 @@ mod tests {
             Some("result"),
         );
         check("return render_template(\"a.html\", messages=history)", Some("messages"));
+        check("return render_template(\"a.html\", code=code)", Some("code"));
+        check("return render_template(\"a.html\", form=form)", None);
         check("return render_template(\"a.html\")", None);
         check("return render_template(\"a.html\", width=3, height=4)", None);
     }

@@ -348,6 +348,7 @@ pub(super) fn function_for_agent(input: &RecipeInput<'_>, agent: &Agent) -> Targ
     // Analysis sees the classes that it extends.
     function.is_default_constructible |= agent.is_default_constructible;
     function.instance.clone_from(&agent.instance);
+    function.makers.clone_from(&agent.makers);
     function
 }
 

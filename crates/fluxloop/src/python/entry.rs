@@ -1,6 +1,6 @@
 //! Whether a function or an object can be called with one text, and how.
 
-use codebase::{Evidence, FileSummary, FunctionSignature, NameKind};
+use codebase::{Evidence, FileSummary, FunctionParameter, FunctionSignature, NameKind};
 use regex::Regex;
 
 use super::{EntryMethod, ObjectSource};
@@ -8,7 +8,9 @@ use crate::application::Application;
 use crate::chain::resolve_chain_call;
 use crate::graph::{self, GraphCall};
 use crate::integrate::RecipeInput;
-use crate::target::{ClassFinder, NameFormatter, TargetFunction, resolve_module, text_call};
+use crate::target::{
+    ClassFinder, NameFormatter, TargetFunction, TextCall, resolve_module, tells_text, text_call,
+};
 use crate::wrapper::AgentObject;
 
 pub(super) fn entry_by_function(
@@ -47,7 +49,14 @@ pub(super) fn entry_by_function(
     if returns_inner_function(&body) {
         return Err("it makes a function, which answers".to_owned());
     }
-    let mut passing = text_call(&function.parameters, &body, fields_of, shown_as)?;
+    let mut passing = match text_for_constructor(&seen, function) {
+        Some(passing) => passing,
+        None => text_call(&function.parameters, &body, fields_of, shown_as, &function.makers)?,
+    };
+    let made = function.instance.iter().flat_map(|made| &made.imports).chain(&passing.imports);
+    if let Some((path, _)) = made.into_iter().find(|(path, _)| resolve_module(input, path).is_none()) {
+        return Err(format!("{} has a name that cannot be imported", input.redactor().file(path)));
+    }
     let mut around = None;
     if let Some(context) = context {
         let place = input.redactor().location(&context.path, context.line);
@@ -68,17 +77,13 @@ pub(super) fn entry_by_function(
         let beside = seen.assigned_calls.iter().find(|(_, callee)| callee == owner);
         object = beside.map(|(name, _)| ObjectSource::Beside(name.clone()));
         if let (None, false, Some(made)) = (&object, function.is_default_constructible, &function.instance) {
-            object = if made.path == function.path && !made.is_call {
-                Some(ObjectSource::Beside(made.name.clone()))
-            } else {
-                resolve_module(input, &made.path).map(|module| ObjectSource::Elsewhere(module, made.clone()))
-            };
+            object = Some(ObjectSource::Made(made.clone()));
         }
         let shown = input.display_name(owner, path, line);
         if object.is_none() && is_abstract(&seen, owner) {
             return Err(format!("`{shown}` is abstract"));
         }
-        if object.is_none() && !function.is_default_constructible {
+        if object.is_none() && passing.for_class.is_empty() && !function.is_default_constructible {
             let init = format!("{owner}.__init__");
             let init = seen.functions.iter().find(|known| known.name == init);
             let filled = init.is_some_and(|init| passing.fill_constructor(&init.parameters, shown_as));
@@ -94,6 +99,22 @@ pub(super) fn entry_by_function(
         function.is_generator && ["data: ", "data:{"].iter().any(|frame| body.contains(frame));
     let function = TargetFunction { yields_frames, ..function.clone() };
     Ok(EntryMethod::Function { function, module, passing, object, application: around })
+}
+
+/// A method that takes nothing, of a class that is made with the text: `Writer(topic).run()`.
+fn text_for_constructor(seen: &FileSummary, function: &TargetFunction) -> Option<TextCall> {
+    let owner = function.owner_class().filter(|_| function.parameters.is_empty())?;
+    let init = format!("{owner}.__init__");
+    let init = seen.functions.iter().find(|known| known.name == init)?;
+    let needed: Vec<&FunctionParameter> =
+        init.parameters.iter().filter(|parameter| !parameter.optional).collect();
+    match needed.as_slice() {
+        [only] if tells_text(&only.name) || only.name == "topic" => {
+            let for_class = vec![(only.name.clone(), "message".to_owned())];
+            Some(TextCall { for_class, ..TextCall::default() })
+        }
+        _ => None,
+    }
 }
 
 /// Whether a function only prints or stores its answer.

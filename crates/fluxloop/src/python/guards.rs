@@ -22,7 +22,9 @@ pub(super) fn guard_of_route(
     let guards: Vec<String> = route
         .guards
         .iter()
-        .filter(|guard| !(is_open && guard.ends_with("permission_classes")))
+        .filter(|guard| {
+            !(is_open && (guard.ends_with("permission_classes") || guard.ends_with("authentication_classes")))
+        })
         .cloned()
         .collect();
     if let Some(guard) = find_guard(&guards) {

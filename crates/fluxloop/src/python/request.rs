@@ -6,14 +6,14 @@ use codebase::{FileSummary, Route};
 use regex::Regex;
 
 use super::guards::{guard_of_route, http_middleware};
-use crate::application::find_application;
+use crate::application::{find_application, usual_files};
 use crate::blocker::Blocker;
-use crate::endpoint::{AgentEndpoint, RouteChoice, conversation_stem, find_text_field};
+use crate::endpoint::{AgentEndpoint, RouteChoice, RunningProgram, conversation_stem, find_text_field};
 use crate::integrate::RecipeInput;
 use crate::package::is_python_file;
 use crate::recipe::InProcessClient;
 use crate::route_choice::{shown_guard, waits_for_upload};
-use crate::target::is_id_name;
+use crate::target::{PythonModule, complete_roots, is_id_name};
 
 /// The request for a route, if it can be sent from nowhere.
 pub(super) fn resolve_endpoint(
@@ -55,14 +55,19 @@ pub(super) fn resolve_endpoint(
     {
         endpoint.begin_by(opening, &id_field, &input.display_route(opening));
     }
+    endpoint.demand_existing_ids(&source);
     if let Some(page) = page_that_fills_session(input, route, &source) {
         endpoint.open_with(page);
     }
     if let Some(what) = waits_for_upload(input, route) {
         endpoint.add_warning(what);
-        if !endpoint.is_socket() {
-            endpoint.send_to_running_program();
+        if !endpoint.is_socket() && !keeps_on_disk(input, &route.file) {
+            endpoint.send_to_running_program(RunningProgram::HoldsUploads);
         }
+    } else if !endpoint.is_socket()
+        && let Some(file) = file_with_state(input, &source)
+    {
+        endpoint.send_to_running_program(RunningProgram::StartedAs(file));
     }
     if let Some(guard) = guard_of_route(input, route, parameters, &source) {
         let shown = shown_guard(input, &guard, route);
@@ -81,6 +86,56 @@ pub(super) fn resolve_endpoint(
         endpoint.require_credentials(&shown, &texts.join("\n"));
     }
     Ok(endpoint)
+}
+
+/// Whether a file, or what it imports, keeps what was uploaded where another process finds it.
+fn keeps_on_disk(input: &RecipeInput<'_>, path: &str) -> bool {
+    #[rustfmt::skip] // a list, not a column
+    const WORDS: &[&str] = &[
+        "persist_directory", "PersistentClient", "load_local", "faiss.read_index", "qdrant", "pinecone", "psycopg", "pgvector",
+        "sqlite", "sqlalchemy", "pymongo", "motor", "redis", "weaviate", "milvus", "json.load(", "pickle.load(",
+    ];
+    let mut module = PythonModule { root: String::new(), more_roots: Vec::new(), name: String::new() };
+    let (_, files) = complete_roots(input, &[path.to_owned()], &mut module);
+    files.iter().any(|file| {
+        let text = input.file_text(file);
+        WORDS.iter().any(|word| text.contains(word))
+    })
+}
+
+/// The file that makes what a handler uses only where it is started by itself: under `if __name__ == "__main__"`.
+fn file_with_state(input: &RecipeInput<'_>, source: &str) -> Option<String> {
+    const USUAL: &[&str] = &[
+        "port", "host", "debug", "parser", "args", "config", "server", "loop", "app", "address", "reload",
+        "workers",
+    ];
+    let assigned = Regex::new(r"(?m)^[ \t]+(?:(?:current_app|app|server|application)\.(\w+)|(\w+))\s*=[^=]");
+    let assigned = assigned.ok()?;
+    let matches =
+        |pattern: String, text: &str| Regex::new(&pattern).is_ok_and(|pattern| pattern.is_match(text));
+    let files: BTreeSet<String> = usual_files(input).into_iter().chain(input.entry_points()).collect();
+    files.into_iter().filter(|path| is_python_file(path)).find(|path| {
+        let text = input.file_text(path);
+        let Some((before, guarded)) = text.split_once("if __name__") else { return false };
+        assigned.captures_iter(guarded).any(|found| {
+            let field = found.get(1);
+            let Some(name) = field.or_else(|| found.get(2)).map(|name| name.as_str()) else { return false };
+            if USUAL.contains(&name) {
+                return false;
+            }
+            let plain = regex::escape(name);
+            match field {
+                Some(_) => matches(format!(r"\.{plain}\b"), source),
+                None => {
+                    let defined =
+                        format!(r"(?m)^{plain}\s*(?::[^=\n]+)?=|^(?:async )?(?:def|class) {plain}\b|^(?:import|from).*\b{plain}\b");
+                    matches(format!(r"(?:^|[^.\w]){plain}\b"), source)
+                        && !matches(format!(r"(?:^|[^.\w]){plain}\s*=[^=]"), source)
+                        && !matches(defined, before)
+                }
+            }
+        })
+    })
 }
 
 /// The route that begins the conversations that another one names, and the field of its answer that holds the id.

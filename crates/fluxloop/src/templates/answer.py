@@ -32,7 +32,8 @@ def _joined(text: str) -> str:
         if kind == "error" or set(fields) == {"error"} or field == "3" and isinstance(event, str):
             errors.append(body)
         elif isinstance(event, dict):
-            likely = [name for name in event if isinstance(event[name], str) and (_is_answer(name) or len(event) == 1)]
+            alone = [name for name in event if len(event) == 1 and name not in ("type", "event")]
+            likely = [name for name in event if isinstance(event[name], str) and (_is_answer(name) or name in alone)]
             name = next((name for name in (*_PIECES, *likely) if _holds(event.get(name))), None)
             said = _text(event[name]) if name else ""
             if said and (isinstance(event[name], str) or not isinstance(_parsed(said), (dict, list))):  # JSON holds no text

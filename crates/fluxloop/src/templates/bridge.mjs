@@ -122,7 +122,8 @@ function joined(text) {
       errors.push(rest);
     } else if (fields === event) {
       const names = Object.keys(event);
-      const likely = names.filter((name) => typeof event[name] === "string" && (isAnswer(name) || names.length === 1));
+      const isAlone = (name) => names.length === 1 && name !== "type" && name !== "event";
+      const likely = names.filter((name) => typeof event[name] === "string" && (isAnswer(name) || isAlone(name)));
       const name = [...pieceNames, ...likely].find((name) => holds(event[name]));
       const part = event[name] ?? "";
       const said = plain(part);
