@@ -12,6 +12,7 @@ use crate::file_summary;
 use crate::import_resolution;
 use crate::instances::{MAX_DEPTH, find_maker, parameter_makers};
 use crate::inventory::FileRecord;
+use crate::manifest::join_path;
 use crate::name_redaction::NameKind;
 use crate::path_role;
 use crate::profile::{Agent, AgentFunction, AgentFunctionRole, EntryPoint, Evidence, Route};
@@ -91,7 +92,15 @@ fn load_imported_files(sources: &mut SourceCache<'_>, begin: Vec<String>) {
                 .into_iter()
                 .flatten()
                 .filter_map(|import| import_resolution::resolve_import(sources, path, import));
-            next.extend(files.filter(|file| !known.contains(file) && !path_role::is_test(file)));
+            // Python runs the package of a module first.
+            let files: Vec<String> = files.collect();
+            let packages = files.iter().filter(|file| file.ends_with(".py")).map(|file| {
+                let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+                join_path(folder, "__init__.py")
+            });
+            let packages: Vec<String> = packages.filter(|file| sources.inventory.contains(file)).collect();
+            let all = files.into_iter().chain(packages);
+            next.extend(all.filter(|file| !known.contains(file) && !path_role::is_test(file)));
         }
         open = next.into_iter().collect();
     }

@@ -760,6 +760,10 @@ pub(crate) fn handler_fields(
 ) -> HandlerFields {
     let Some(function) = symbols.function(handler) else { return HandlerFields::default() };
     let of_type = |annotation: &str| {
+        // `@Body() body: { question: string; topK?: number }`
+        if annotation.starts_with('{') {
+            return Some(fields_of_literal(annotation)).filter(|fields| !fields.is_empty());
+        }
         let class = type_names(annotation).find_map(|word| symbols.find_class(handler.file, word));
         class.map(|(file, class)| class_fields(symbols, file, class, 3)).filter(|fields| !fields.is_empty())
     };
@@ -840,6 +844,19 @@ pub(crate) fn handler_fields(
         None => function.response_fields.clone(),
     };
     fields
+}
+
+/// The fields of a type that is written in place.
+fn fields_of_literal(written: &str) -> Vec<FunctionParameter> {
+    let inner = written.trim_start_matches('{').split('}').next().unwrap_or_default();
+    let members = inner.split([';', ',']).filter_map(|member| member.split_once(':'));
+    let field = |(name, kind): (&str, &str)| FunctionParameter {
+        name: name.trim().trim_end_matches('?').to_owned(),
+        annotation: Some(kind.trim().to_owned()),
+        optional: name.trim().ends_with('?'),
+        ..FunctionParameter::default()
+    };
+    members.map(field).filter(|field| field.name.chars().all(|c| c.is_alphanumeric() || c == '_')).collect()
 }
 
 /// A field of a zod schema: `sessionId: z.string().uuid().optional()`.

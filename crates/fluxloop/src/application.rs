@@ -5,8 +5,8 @@ use regex::Regex;
 
 use crate::integrate::RecipeInput;
 use crate::package::is_python_file;
+use crate::python_module::{PythonModule, complete_roots, resolve_module};
 use crate::recipe::{InProcessClient, find_recipe};
-use crate::target::{PythonModule, complete_roots, resolve_module};
 
 /// An application that can be imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,9 +31,10 @@ impl Application {
             let import = format!("from {} import {}, {top}  # noqa: E402\n", self.module.name, self.name);
             let lines = format!(
                 "{import}\n# The program does this only if it is started by itself.\n{}",
-                match self.is_flask {
-                    true => format!("with {}.app_context():\n    {call}()\n", self.name),
-                    false => format!("{call}()\n"),
+                if self.is_flask {
+                    format!("with {}.app_context():\n    {call}()\n", self.name)
+                } else {
+                    format!("{call}()\n")
                 }
             );
             (lines, self.name.clone())
@@ -64,7 +65,7 @@ impl Application {
         let places = [join(&format!("{inside}.py")), join(&format!("{inside}/__init__.py"))];
         if let Some(path) = places.iter().find(|path| input.file_exists(path)) {
             self.set_up = main_set_up(&input.file_text(path)).filter(|_| !self.is_factory);
-            complete_roots(input, &[path.clone()], &mut self.module);
+            complete_roots(input, std::slice::from_ref(path), &mut self.module);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Chains and executors of LangChain that a module makes: what they are given, and where their answer is.
+//! Chains and executors of `LangChain` that a module makes: what they are given, and where their answer is.
 
 use regex::Regex;
 
@@ -11,13 +11,9 @@ impl AgentObject {
         let (object, method) = callee.rsplit_once('.').unwrap_or(("", callee));
         let class = object.rsplit('.').next().unwrap_or_default();
         match method.trim_end_matches("()") {
-            "__or__" | "__ror__" => Some(Self::Chain),
-            "AgentExecutor"
-            | "initialize_agent"
-            | "create_sql_agent"
-            | "create_csv_agent"
-            | "create_pandas_dataframe_agent" => Some(Self::Executor),
-            "RetrievalQA"
+            "__or__"
+            | "__ror__"
+            | "RetrievalQA"
             | "ConversationalRetrievalChain"
             | "LLMChain"
             | "ConversationChain"
@@ -30,6 +26,11 @@ impl AgentObject {
             {
                 Some(Self::Chain)
             }
+            "AgentExecutor"
+            | "initialize_agent"
+            | "create_sql_agent"
+            | "create_csv_agent"
+            | "create_pandas_dataframe_agent" => Some(Self::Executor),
             "from_agent_and_tools" if class == "AgentExecutor" => Some(Self::Executor),
             _ => None,
         }

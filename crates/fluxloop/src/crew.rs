@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::endpoint::find_text_field;
 use crate::integrate::RecipeInput;
-use crate::target::{PythonModule, resolve_module};
+use crate::python_module::{PythonModule, resolve_module};
 
 /// How a crew is started with a text in place of the input that the program has.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -46,7 +46,7 @@ pub(crate) fn add_decorations(
                 .for_each(|part| decorate_part(input, part, contribution));
             return false;
         }
-        (EntryMethod::Function { function, .. }, _) => (&function.path, &function.name),
+        (EntryMethod::Function(entry), _) => (&entry.function.path, &entry.function.name),
         // What only adds the route to a router runs before any request.
         (EntryMethod::Route { route, .. }, Some(agent)) if encloses_handler(input, agent, route) => {
             return false;
@@ -90,7 +90,7 @@ pub(crate) fn add_decorations(
         }
     };
     let is_generator = match way {
-        EntryMethod::Function { function, .. } => function.is_generator,
+        EntryMethod::Function(entry) => entry.function.is_generator,
         _ => agent.is_some_and(|agent| agent.is_generator),
     };
     let decorated = match decoration_obstacle(input, path, name, is_generator) {

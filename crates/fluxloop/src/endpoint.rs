@@ -1,28 +1,26 @@
 //! HTTP routes that lead to an agent, and rendering of the files that call them.
 
+mod credentials;
 mod fields;
 mod obstacles;
 mod page;
+mod path;
 mod render;
+mod resolve;
 mod socket;
 #[cfg(test)]
 mod tests;
 
-use codebase::{NameKind, NameRedactor, Route};
+use codebase::Route;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::blocker::Blocker;
-use crate::integrate::display_route;
 use crate::package::is_python_file;
-use crate::target::{is_id_name, is_invented_id, tells_text, variable_name};
+use crate::target::variable_name;
 
-use fields::{MESSAGE_LIST_FIELDS, choose_field, field_variable, fill_extra_fields};
 pub(crate) use fields::{find_reply_field, find_text_field, tells_reply};
-use obstacles::{
-    answers_with_page, credential_header, find_obstacle, required_headers, unexpected_message_member,
-};
 pub(crate) use obstacles::{find_guard, is_guard_name};
+use path::PathPart;
 pub(crate) use render::render_template;
 use socket::SocketTalk;
 
@@ -54,14 +52,14 @@ pub(crate) struct AgentEndpoint {
     /// The text is a part of the path.
     is_text_in_path: bool,
     /// It answers from what only the running program has in memory.
-    running: Option<RunningProgram>,
+    live_state: Option<LiveState>,
     /// It talks over a websocket, and its answer is one message.
     socket: Option<SocketTalk>,
 }
 
 /// Why a request goes to the program that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RunningProgram {
+pub(crate) enum LiveState {
     /// Another request has to put something into its memory first.
     HoldsUploads,
     /// This file makes what the handler uses only where it is started by itself.
@@ -73,6 +71,8 @@ pub(crate) enum RunningProgram {
 pub(crate) enum RequestField {
     /// A string.
     Text(String),
+    /// A list of strings, of which the last is what a user says.
+    Texts(String),
     /// A list of messages with `role` and `content`.
     Messages(String),
     /// A list of messages with `parts`, as AI SDK clients send them.
@@ -103,17 +103,6 @@ impl Encoding {
             Self::Json
         }
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum PathPart {
-    Text(String),
-    /// An environment variable that the user sets.
-    Variable(String),
-    /// An id: of the environment, else an invented one.
-    Id(String, IdForm),
-    /// The text.
-    Message,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,242 +172,18 @@ pub(crate) enum RouteChoice {
 }
 
 impl AgentEndpoint {
-    /// Infers the request and response of a route. `source`: the code of its handler.
-    pub(crate) fn from_route(
-        route: &Route,
-        source: &str,
-        field: Option<&str>,
-        choice: RouteChoice,
-        redactor: &NameRedactor,
-    ) -> Result<Self, Vec<Blocker>> {
-        let shown = display_route(redactor, route);
-        let file = redactor.file(&route.file).into_owned();
-        let blocked = |what: String| vec![Blocker::new(what).at(file.clone(), route.line).lifted_by("agent")];
-        let name_of =
-            |name: &str| redactor.name(NameKind::Identifier, name, &route.file, route.line).into_owned();
-        let names = |all: &[String]| all.iter().map(|name| name_of(name)).collect::<Vec<_>>().join(", ");
-        let is_named = choice == RouteChoice::Named;
-        let method = match (request_method(&route.method), route.method.as_str()) {
-            (Some(method), _) => method,
-            (None, WEBSOCKET) => WEBSOCKET,
-            (None, other) => return Err(blocked(format!("{shown} takes {} requests", name_of(other)))),
-        };
-        let socket = if method == WEBSOCKET {
-            if !is_python_file(&route.file) {
-                return Err(blocked(format!("{shown} talks over a websocket")));
-            }
-            Some(SocketTalk::from_source(source).map_err(|why| blocked(format!("{shown} {why}")))?)
-        } else {
-            None
-        };
-        let mut warnings = Vec::new();
-        if is_hook(&route.path) {
-            let what = format!("{shown} is called by another service, not by a user");
-            if !is_named {
-                return Err(blocked(what));
-            }
-            warnings.push(what);
-        }
-        let path =
-            path_parts(&route.path, &mut warnings).map_err(|why| blocked(format!("{why} ({shown})")))?;
-        let page = if is_python_file(&route.file) && answers_with_page(source) {
-            page::page_variable(source, &route.request)
-        } else {
-            None
-        };
-        if let Some(what) = find_obstacle(route, source, page.is_some()) {
-            let what = format!("{shown} {what}");
-            if !is_named {
-                return Err(blocked(what));
-            }
-            warnings.push(what);
-        }
-        let is_remote =
-            ["runs.stream(", "runs.create(", ".threads."].iter().any(|call| source.contains(call));
-        let text_in_path = path.iter().find_map(|part| match part {
-            PathPart::Variable(variable) => path_text_name(&route.path, variable),
-            PathPart::Text(_) | PathPart::Id(..) | PathPart::Message => None,
-        });
-        let chosen = match field {
-            _ if let Some(talk) = &socket => {
-                Some(RequestField::Text(talk.field.clone().unwrap_or_else(|| "message".to_owned())))
-            }
-            Some(name) if MESSAGE_LIST_FIELDS.contains(&name) || is_message_list(route, name) => {
-                Some(RequestField::Messages(name.to_owned()))
-            }
-            Some(name) => Some(RequestField::Text(name.to_owned())),
-            // The path tells the protocol.
-            None if route.path.ends_with("/chat/completions") && route.request.is_empty() => {
-                Some(RequestField::Messages("messages".to_owned()))
-            }
-            None => choose_field(route, source)
-                .or_else(|| text_in_path.as_ref().map(|(name, _)| RequestField::Text(name.clone()))),
-        };
-        let path: Vec<PathPart> = match &text_in_path {
-            Some((name, variable))
-                if chosen.as_ref().is_some_and(|chosen| chosen.name() == name)
-                    && !route.request.contains(name) =>
-            {
-                let fill = |part| match part {
-                    PathPart::Variable(known) if known == *variable => PathPart::Message,
-                    part => part,
-                };
-                path.into_iter().map(fill).collect()
-            }
-            _ => path,
-        };
-        let field = match chosen {
-            Some(field) => field,
-            None if is_named => {
-                let guess = route.request.iter().find(|name| !is_id_name(name)).cloned();
-                let guess = guess.unwrap_or_else(|| "message".to_owned());
-                warnings.push(format!(
-                    "The code of {shown} does not show which request field carries the text; the request uses `{}`. To \
-                     use another, pass it as `request_field`",
-                    name_of(&guess)
-                ));
-                RequestField::Text(guess)
-            }
-            None => {
-                let what = format!("{shown} {}", unclear_fields(&names(&route.request), route.request.len()));
-                return Err(vec![Blocker::new(what).at(file, route.line).lifted_by("request_field")]);
-            }
-        };
-        if let RequestField::Messages(list) = &field
-            && let Some(member) = unexpected_message_member(source, list)
-        {
-            let what = format!("{shown} reads `{}` from each entry of `{}`", name_of(&member), name_of(list));
-            if !is_named {
-                return Err(blocked(format!("{what}, which is not a usual message field")));
-            }
-            warnings.push(what);
-        }
-        let mut extra_fields =
-            if socket.is_some() { Vec::new() } else { fill_extra_fields(route, field.name(), source) };
-        if route.path.ends_with("/chat/completions") && extra_fields.iter().all(|(name, _)| name != "model") {
-            extra_fields.push(("model".to_owned(), FieldValue::Variable(field_variable("model"))));
-        }
-        warnings.extend(extra_fields.iter().filter_map(|(name, value)| {
-            let name = name_of(name);
-            match value {
-                FieldValue::Id(variable, form) => Some(invented_id_warning(&name, variable, *form)),
-                FieldValue::Optional(variable) => Some(format!(
-                    "{shown} reads `{name}`: before a run, set {variable} to a value that the program accepts"
-                )),
-                FieldValue::Constant(_) | FieldValue::Variable(_) => None,
-                FieldValue::Parsed(variable) => {
-                    Some(format!("{shown} reads `{name}`, which is no text: write {variable} as JSON"))
-                }
-            }
-        }));
-        let needs_thread = |(name, _): &(String, FieldValue)| name.to_lowercase().contains("thread");
-        if is_remote && !is_named && extra_fields.iter().any(needs_thread) {
-            return Err(blocked(format!("{shown} needs an existing thread of another service")));
-        }
-        let encoding = Encoding::of_field(route, method, field.name());
-        let is_text_in_path = path.contains(&PathPart::Message);
-        let mut endpoint = Self {
-            method,
-            path,
-            field,
-            encoding,
-            extra_fields,
-            reply_field: find_reply_field(&route.response, &route.request),
-            headers: Vec::new(),
-            warnings,
-            label: shown,
-            is_bare: route.is_bare_body || socket.as_ref().is_some_and(|talk| talk.field.is_none()),
-            opening_page: None,
-            opening: None,
-            page_variable: page,
-            is_text_in_path,
-            running: None,
-            socket,
-        };
-        endpoint.read_messages(source);
-        endpoint.add_required_headers(source);
-        Ok(endpoint)
-    }
-
-    /// Sends the headers without which the handler refuses a request.
-    fn add_required_headers(&mut self, source: &str) {
-        for name in required_headers(source) {
-            let header = EnvironmentHeader::new(&name);
-            self.warnings.push(format!(
-                "{} asks for the header `{name}`: before a run, set {} to its value",
-                self.label, header.variable
-            ));
-            self.headers.push(header);
-        }
-    }
-
-    /// Sends credentials from the environment, because something in front of the handler checks them.
-    pub(crate) fn require_credentials(&mut self, guard: &str, source: &str) {
-        let lower = guard.to_lowercase();
-        let is_login = ["login_required", "loginrequired"].iter().any(|word| lower.contains(word));
-        let by_session = [
-            "login_required",
-            "loginrequired",
-            "session",
-            "auth(",
-            "getauth",
-            "getuser",
-            "currentuser",
-            "clerk",
-            "supabase",
-        ];
-        let reads_header =
-            ["authorization\"", "authorization'", ".authorization", "bearer", "x-api-key", "httpbearer"]
-                .iter()
-                .any(|word| source.to_lowercase().contains(word));
-        let is_cookie = is_login
-            || !reads_header
-                && (matches!(lower.trim_matches('`'), "auth")
-                    || by_session.iter().any(|word| lower.contains(word)))
-            || guard == OWN_CHECK
-                && !reads_header
-                && (source.contains("session") || source.contains("cookies"))
-            || !reads_header
-                && ["cookies.", "cookies[", "cookies?."]
-                    .iter()
-                    .any(|read| source.to_lowercase().contains(read));
-        let name = if is_cookie { "Cookie".to_owned() } else { credential_header(source) };
-        let header = EnvironmentHeader::new(&name);
-        if self.headers.contains(&header) {
-            return;
-        }
-        let lower_source = source.to_lowercase();
-        let takes_bearer =
-            ["bearer", "oauth2", "jwt", "split("].iter().any(|word| lower_source.contains(word));
-        let form = match name.as_str() {
-            "Authorization" if lower_source.contains("httpbasic") || lower_source.contains("basicauth") => {
-                ", such as `Basic` and `user:password` in base64"
-            }
-            "Authorization" if source.contains("TokenAuthentication") => ", such as `Token TOKEN`",
-            "Authorization" if takes_bearer || !lower_source.contains("authorization") => {
-                ", such as `Bearer TOKEN`"
-            }
-            _ => "",
-        };
-        self.warnings.push(format!(
-            "{} is protected by {guard}: before a run, set {} to the value of the header `{name}`{form}",
-            self.label, header.variable
-        ));
-        self.headers.push(header);
-    }
-
     /// The field that carries the text.
     pub(crate) fn text_field(&self) -> &str {
         self.field.name()
     }
 
     /// Has the request sent to the program that runs, and not to one of its own.
-    pub(crate) fn send_to_running_program(&mut self, program: RunningProgram) {
-        self.running = Some(program);
+    pub(crate) fn send_to_running_program(&mut self, state: LiveState) {
+        self.live_state = Some(state);
     }
 
-    pub(crate) fn running_program(&self) -> Option<&RunningProgram> {
-        self.running.as_ref()
+    pub(crate) fn live_state(&self) -> Option<&LiveState> {
+        self.live_state.as_ref()
     }
 
     /// The name under which the template of its page is given the answer.
@@ -581,32 +346,17 @@ impl AgentEndpoint {
 impl RequestField {
     fn name(&self) -> &str {
         match self {
-            Self::Text(name) | Self::Messages(name) | Self::Parts(name) | Self::Part(name) => name,
+            Self::Text(name)
+            | Self::Texts(name)
+            | Self::Messages(name)
+            | Self::Parts(name)
+            | Self::Part(name) => name,
         }
     }
 }
 
-/// The parameter of a path that carries the text, by its name, and the variable that would stand for it: `/ask/:question`.
-fn path_text_name(path: &str, variable: &str) -> Option<(String, String)> {
-    let names = path.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    let mut texts = names.filter(|name| !name.is_empty() && field_variable(name) == variable);
-    let name = texts.find(|name| tells_text(name) || *name == "q")?;
-    Some((name.to_owned(), variable.to_owned()))
-}
-
 /// The method of routes that talk over a websocket.
 const WEBSOCKET: &str = "WEBSOCKET";
-
-/// The method of a request that carries a text, for a route of this method.
-fn request_method(method: &str) -> Option<&'static str> {
-    match method {
-        "POST" | "ANY" => Some("POST"),
-        "GET" => Some("GET"),
-        "PUT" => Some("PUT"),
-        "PATCH" => Some("PATCH"),
-        _ => None,
-    }
-}
 
 /// Whether code looks up the id that a variable stands for, and answers with an error if it is not found.
 fn must_exist(source: &str, variable: &str) -> bool {
@@ -642,69 +392,6 @@ fn is_message_list(route: &Route, name: &str) -> bool {
     declared.and_then(|field| field.annotation.as_deref()).is_some_and(|annotation| {
         annotation.contains("Message") && (annotation.contains("ist[") || annotation.ends_with("[]"))
     })
-}
-
-/// What is known of the fields of a request if it is not clear which of them is the text. `fields`: their names.
-fn unclear_fields(fields: &str, count: usize) -> String {
-    if fields.is_empty() {
-        "is a route for which no request field was found in its handler".to_owned()
-    } else if count == 1 {
-        format!("reads {fields}, which is not shown to be what a user says")
-    } else {
-        format!("reads {fields}, and it is not clear which of them carries the text")
-    }
-}
-
-/// Whether a path is one that other services call.
-fn is_hook(path: &str) -> bool {
-    let path = path.to_lowercase();
-    ["webhook", "callback", "interactivity", "/hook", "/events"].iter().any(|word| path.contains(word))
-}
-
-/// The parts of a path. Its parameters become constants if they are ids, else environment variables.
-fn path_parts(path: &str, warnings: &mut Vec<String>) -> Result<Vec<PathPart>, String> {
-    let path = format!("/{}", path.trim_start_matches('/'));
-    if path.contains("(computed)") {
-        return Err("the path of the route is computed at run time".to_owned());
-    }
-    let parameter = Regex::new(r"\{(\w+)(?::(\w+))?\}|<(?:(\w+):)?(\w+)>|:(\w+)|\[(\w+)\]")
-        .map_err(|error| error.to_string())?;
-    let (mut parts, mut last) = (Vec::new(), 0);
-    for found in parameter.captures_iter(&path) {
-        let Some(all) = found.get(0) else { continue };
-        let text = |group: usize| found.get(group).map(|found| found.as_str());
-        let name = text(1).or_else(|| text(4)).or_else(|| text(5)).or_else(|| text(6)).unwrap_or_default();
-        let kind = text(2).or_else(|| text(3)).unwrap_or_default();
-        parts.push(PathPart::Text(path[last..all.start()].to_owned()));
-        parts.push(if is_id_name(name) && is_invented_id(name) && kind != "int" {
-            let variable = format!("AGENT_{}", variable_name(name));
-            let form = if kind == "uuid" { IdForm::Uuid } else { IdForm::of_name(name) };
-            warnings.push(invented_id_warning(name, &variable, form));
-            PathPart::Id(variable, form)
-        } else {
-            PathPart::Variable(field_variable(name))
-        });
-        last = all.end();
-    }
-    parts.push(PathPart::Text(path[last..].to_owned()));
-    let rest = |part: &PathPart| matches!(part, PathPart::Text(text) if text.contains(['{', '<', '[', '*', '$', ':', '(', '^', '?']));
-    if parts.iter().any(rest) {
-        return Err("the path of the route is a pattern".to_owned());
-    }
-    let odd = |c: char| c.is_whitespace() || c.is_control() || "\"'`\\".contains(c);
-    if parts.iter().any(|part| matches!(part, PathPart::Text(text) if text.contains(odd))) {
-        return Err("the path of the route contains characters not allowed in a URL".to_owned());
-    }
-    // Neighbouring texts are one.
-    let mut joined: Vec<PathPart> = Vec::new();
-    for part in parts {
-        match (joined.last_mut(), part) {
-            (Some(PathPart::Text(before)), PathPart::Text(text)) => before.push_str(&text),
-            (_, PathPart::Text(text)) if text.is_empty() => {}
-            (_, part) => joined.push(part),
-        }
-    }
-    Ok(joined)
 }
 
 fn invented_id_warning(name: &str, variable: &str, form: IdForm) -> String {

@@ -18,6 +18,8 @@ pub(crate) struct GraphCall {
     pub(crate) chain: Option<(String, Option<String>)>,
     /// It is only built: whoever runs it compiles it first.
     pub(crate) is_builder: bool,
+    /// Its checkpointer works only without `await`.
+    pub(crate) is_sync: bool,
     /// The graph stores state between calls and needs a thread id.
     pub(crate) has_checkpointer: bool,
     /// The fields of the state that take the text and hold the answer; `None`: a list of messages does both.
@@ -53,6 +55,8 @@ pub(crate) fn resolve_graph_call(
     let of_builder = format!(r"\b{}\s*=\s*StateGraph\(", regex::escape(builder));
     let own = Regex::new(&of_builder).ok().filter(|_| !builder.is_empty() && !builder.contains('('));
     let built = own.and_then(|own| own.find(&text)).map_or(&*text, |found| &text[found.start()..]);
+    call.is_sync =
+        ["SqliteSaver", "PostgresSaver"].iter().any(|saver| text.contains(saver)) && !text.contains("Async");
     let state = first_capture(built, r"StateGraph\(\s*(?:state_schema\s*=\s*)?(\w+)");
     // What the graph gives back may be a part of its state.
     let given = first_capture(built, r"StateGraph\(([^)]*)\)").unwrap_or_default();
@@ -103,6 +107,13 @@ pub(crate) fn resolve_graph_call(
             return Err(format!("`{graph}` in {file} needs arguments to build its graph"));
         }
         call.factory = Some(function.is_async);
+        let body: String = text
+            .lines()
+            .skip(function.line.saturating_sub(1) as usize)
+            .take((function.end_line + 1).saturating_sub(function.line) as usize)
+            .collect::<Vec<_>>()
+            .join("\n");
+        call.is_builder = gives_builder(&body);
     }
     if let Some(class) = first_capture(&text, r"config_schema\s*=\s*(\w+)") {
         let missing = all_fields(tree, path, seen, &class).into_iter().find(|field| !field.optional);
@@ -140,6 +151,15 @@ fn text_fields(tree: &Tree, path: &str, seen: &FileSummary, state: &str) -> Opti
     (!(is_checked && needs_more)).then_some((input, output))
 }
 
+/// Whether a function gives back a graph that is built and not compiled.
+fn gives_builder(body: &str) -> bool {
+    let made = first_capture(body, r"\b(\w+)\s*=\s*StateGraph\(");
+    made.is_some_and(|made| {
+        let returned = Regex::new(&format!(r"(?m)^[ \t]+return\s+{}\s*$", regex::escape(&made)));
+        returned.is_ok_and(|returned| returned.is_match(body))
+    })
+}
+
 /// A function without required parameters that makes an object of an agent framework and returns it.
 pub(crate) fn find_object_factory<'s>(
     seen: &'s FileSummary,
@@ -151,6 +171,9 @@ pub(crate) fn find_object_factory<'s>(
             && !function.is_generator
             && function.parameters.iter().all(|given| given.optional);
         let body = if is_free { source_of(function) } else { return None };
+        if gives_builder(&body) {
+            return Some((function, AgentObject::Graph));
+        }
         let found = returned.captures_iter(&body).last()?;
         let callee = if found[2].is_empty() {
             let made = format!(r"\b{}\s*=\s*(?:await\s+)?([\w.]+)\(", regex::escape(&found[1]));

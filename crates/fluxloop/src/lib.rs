@@ -29,6 +29,7 @@ mod node;
 mod package;
 pub mod project;
 mod python;
+mod python_module;
 mod recipe;
 mod release_line;
 mod route_choice;

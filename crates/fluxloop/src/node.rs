@@ -330,7 +330,7 @@ fn resolve_endpoint(
         let shown = shown_guard(input, &guard, route);
         // The header is read where the caller is checked.
         let checks = route.guard_files.iter().map(|file| input.file_text(file));
-        let own = guard_class_text(input, &guard);
+        let own = guard_class_text(input, &guard).or_else(|| imported_text(input, &route.file, &guard));
         let texts: Vec<String> =
             [source, input.file_text(&route.file)].into_iter().chain(checks).chain(own).collect();
         endpoint.require_credentials(&shown, &texts.join("\n"));
@@ -339,6 +339,23 @@ fn resolve_endpoint(
         endpoint.add_warning(what);
     }
     Ok(endpoint)
+}
+
+/// The text of the file that one of the program's files imports a name from.
+fn imported_text(input: &RecipeInput<'_>, route: &str, name: &str) -> Option<String> {
+    let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
+    let files: BTreeSet<&str> = anchors.map(|anchor| anchor.path.as_str()).chain([route]).collect();
+    let import = Regex::new(&format!(
+        r#"\b{}\b[^;\n]*?(?:from\s+|require\(\s*)["'](\.{{1,2}}/[^"']+)["']"#,
+        regex::escape(name)
+    ))
+    .ok()?;
+    files.into_iter().find_map(|file| {
+        let path = join_path(file, &import.captures(&input.file_text(file))?[1]);
+        let stem = path.strip_suffix(".js").unwrap_or(&path);
+        let places = [".ts", ".js", "/index.ts", "/index.js", ".mjs"];
+        places.iter().map(|end| input.file_text(&format!("{stem}{end}"))).find(|text| !text.is_empty())
+    })
 }
 
 /// The text of the file of a guard that `NestJS` runs before all routes: `{ provide: APP_GUARD, useClass: AuthGuard }`.
@@ -411,6 +428,9 @@ fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Optio
     }) {
         return Some(guard);
     }
+    if let Some(name) = imported_guard(input, route) {
+        return Some(name);
+    }
     if let Some(file) = refusing_hook(input, route) {
         return Some(file.to_owned());
     }
@@ -423,6 +443,26 @@ fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Optio
         .map(|found| found.as_str().to_owned());
     let is_refused = Regex::new(r"\b401\b|[Uu]nauthorized").ok()?.is_match(source);
     all.or_else(|| is_refused.then(|| OWN_CHECK.to_owned()))
+}
+
+/// A middleware from a file of its own that runs before all routes and refuses callers: `app.use(requireKey(config))`.
+fn imported_guard(input: &RecipeInput<'_>, route: &Route) -> Option<String> {
+    let used = Regex::new(r"\b(?:app|server|router|fastify)\.(?:use|register)\(\s*(\w+)\s*[(),]").ok()?;
+    let refuses = Regex::new(r"\b401\b|\b403\b|[Uu]nauthori[sz]ed").ok()?;
+    let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
+    let files: BTreeSet<&str> =
+        anchors.map(|anchor| anchor.path.as_str()).chain([route.file.as_str()]).collect();
+    files.into_iter().find_map(|file| {
+        let text = input.file_text(file);
+        used.captures_iter(&text).find_map(|found| {
+            let name = &found[1];
+            let guard = imported_text(input, file, name)?;
+            let reads =
+                ["header", "cookie", "authorization"].iter().any(|word| guard.to_lowercase().contains(word));
+            let is_router = guard.contains("Router(") || guard.contains(".post(");
+            (refuses.is_match(&guard) && reads && !is_router).then(|| name.to_owned())
+        })
+    })
 }
 
 /// A middleware written in place that refuses callers: `app.use("/api/*", async (c, next) => { … 401 … })`.

@@ -9,11 +9,28 @@ use crate::crew::CrewCall;
 use crate::endpoint::{AgentEndpoint, render_template};
 use crate::graph::GraphCall;
 use crate::python::ObjectSource;
+use crate::python_module::PythonModule;
 use crate::recipe::InProcessClient;
-use crate::target::{PythonModule, TargetFunction, TextCall};
+use crate::target::{TargetFunction, TextCall};
 
 /// The module that is written.
 pub(crate) const WRAPPER_MODULE: &str = "fluxloop_target";
+
+/// A call of a function of the program.
+#[derive(Clone, Copy)]
+pub(crate) struct FunctionCall<'c> {
+    pub(crate) module: &'c PythonModule,
+    pub(crate) function: &'c TargetFunction,
+    pub(crate) passing: &'c TextCall,
+    /// What a method is called on.
+    pub(crate) object: Option<&'c ObjectSource>,
+    /// The Flask application that it needs around it.
+    pub(crate) context: Option<&'c Application>,
+    /// The application that has to run meanwhile.
+    pub(crate) lifespan: Option<&'c Application>,
+    /// The modules of the files that make its object and arguments.
+    pub(crate) modules: &'c [(String, PythonModule)],
+}
 
 /// What all such files have in common.
 #[derive(Clone, Copy)]
@@ -60,9 +77,9 @@ pub(crate) enum AgentObject {
     AutogenAgent,
     LlamaAgent,
     AdkAgent,
-    /// A chain of LangChain that is invoked.
+    /// A chain of `LangChain` that is invoked.
     Chain,
-    /// An executor of LangChain for an agent with tools.
+    /// An executor of `LangChain` for an agent with tools.
     Executor,
     /// An agent of ADK with what applies to all of its runs.
     AdkApp,
@@ -116,11 +133,12 @@ impl AgentObject {
 
     /// More that has to be imported, and the lines that run it.
     fn render_call(self, name: &str, call: &GraphCall) -> (&'static str, String) {
+        let compiled = if call.is_builder { ".compile()" } else { "" };
         let made = match call.factory {
             None if call.is_builder => format!("{name}.compile()"),
             None => name.to_owned(),
-            Some(false) => format!("{name}()"),
-            Some(true) => format!("(await {name}())"),
+            Some(false) => format!("{name}(){compiled}"),
+            Some(true) => format!("(await {name}()){compiled}"),
         };
         let name = made.as_str();
         match self {
@@ -148,7 +166,9 @@ impl AgentObject {
                     (false, true) => "from langchain_core.messages import HumanMessage  # noqa: E402\n",
                     (false, false) => "",
                 };
-                let call_line = format!("    result = await {made}.ainvoke(state{config}{context})");
+                let invoke =
+                    if call.is_sync { format!("{made}.invoke") } else { format!("await {made}.ainvoke") };
+                let call_line = format!("    result = {invoke}(state{config}{context})");
                 let lines = match &call.fields {
                     None => vec![
                         "    state = {\"messages\": [HumanMessage(content=message)]}".to_owned(),
@@ -226,17 +246,9 @@ impl PythonWrapper<'_> {
         format!("{WRAPPER_MODULE}:run")
     }
 
-    /// Calls a function. `modules`: the files of what the program makes; `object` is what a method is called on; `application` is the Flask application that it needs.
-    pub(crate) fn wrap_function(
-        &self,
-        module: &PythonModule,
-        function: &TargetFunction,
-        passing: &TextCall,
-        object: Option<&ObjectSource>,
-        application: Option<&Application>,
-        lifespan: Option<&Application>,
-        modules: &[(String, PythonModule)],
-    ) -> String {
+    /// Calls a function.
+    pub(crate) fn wrap_function(&self, call: &FunctionCall<'_>) -> String {
+        let FunctionCall { module, function, passing, object, context, lifespan, modules } = *call;
         let argument = passing.render();
         let method = function.name.rsplit('.').next().unwrap_or_default();
         let (import, call) = match (function.owner_class(), object) {
@@ -302,7 +314,7 @@ impl PythonWrapper<'_> {
             }
         }
         let mut body = body;
-        if let Some(application) = application {
+        if let Some(application) = context {
             let (lines, name) = application.import_lines();
             imports.push_str(&lines);
             // Flask's objects exist only in here.
@@ -315,7 +327,7 @@ impl PythonWrapper<'_> {
             imports.insert_str(0, "from starlette.testclient import TestClient  # noqa: E402\n\n");
             imports.push_str(&lines);
             // In the event loop that the application has started its things in.
-            let call = if function.is_async || awaits_object || function.is_generator && function.is_async {
+            let call = if function.is_async || awaits_object {
                 "client.portal.call(_answer, message)"
             } else {
                 "_answer(message)"

@@ -368,11 +368,14 @@ fn render_blockers(blockers: &[Value]) -> String {
     let lifts = |argument: &str| blockers.iter().any(|blocker| blocker["argument"] == argument);
     let example = blockers.iter().find_map(|blocker| blocker["example"].as_str()).map(escape_controls);
     let mut paths = blockers.iter().filter_map(|blocker| blocker["path"].as_str()).peekable();
-    let has_only_routes = paths.peek().is_some() && paths.all(|path| !path.ends_with(".py"));
+    let has_only_routes = paths.peek().is_some() && paths.all(|path| path.rsplit('.').next() != Some("py"));
     let agent = example.map_or_else(
-        || match has_only_routes {
-            true => "--agent \"METHOD /path\"".to_owned(),
-            false => "--agent path/to/file.py:function, or --agent \"POST /chat\"".to_owned(),
+        || {
+            if has_only_routes {
+                "--agent \"METHOD /path\"".to_owned()
+            } else {
+                "--agent path/to/file.py:function, or --agent \"POST /chat\"".to_owned()
+            }
         },
         |example| {
             format!("--agent {}", shlex::try_quote(&example).unwrap_or_else(|_| example.clone().into()))

@@ -50,8 +50,8 @@ pub(super) fn mount_prefix(
 ) -> (String, Vec<(String, usize)>) {
     let (mut prefix, mut file, mut router) = (String::new(), file, router);
     let mut guards = Vec::new();
-    // Three levels are enough in practice, and the bound stops at a router that is mounted on itself.
-    for _ in 0..3 {
+    // The bound stops at a router that is mounted on itself.
+    for _ in 0..8 {
         let fits = |mount: &&Mount| {
             let same = mount.router.is_none()
                 || router.is_none()
@@ -65,6 +65,12 @@ pub(super) fn mount_prefix(
             if prefix.is_empty() { mount.prefix.clone() } else { join_route_path(&mount.prefix, &prefix) };
         guards.extend(mount.guards.iter().map(|guard| (guard.clone(), mount.parent_file)));
         (file, router) = (mount.parent_file, mount.parent_router.as_deref());
+        // The router of a package may come from one of its files.
+        if let Some((there, name)) = router.map(|router| symbols.defining_file(file, router))
+            && there != file
+        {
+            (file, router) = (there, Some(name));
+        }
         // An intermediate router may have a prefix, too.
         let own = router.map(|router| super::router_prefix(symbols, file, router)).unwrap_or_default();
         if !own.is_empty() {

@@ -440,7 +440,7 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             .iter()
             .filter_map(|property| match property {
                 ObjectPropertyKind::ObjectProperty(property) => {
-                    property.key.static_name().map(|name| name.into_owned())
+                    property.key.static_name().map(std::borrow::Cow::into_owned)
                 }
                 ObjectPropertyKind::SpreadProperty(_) => None,
             })

@@ -62,6 +62,13 @@ pub(super) fn choose_field(route: &Route, source: &str) -> Option<RequestField> 
     if has(&&"message") && declared("message").is_some_and(is_message) {
         return Some(RequestField::Part("message".to_owned()));
     }
+    let is_texts = |name: &str| {
+        let annotation = declared(name).unwrap_or_default().replace(' ', "").to_lowercase();
+        matches!(annotation.as_str(), "list[str]" | "string[]" | "sequence[str]")
+    };
+    if let Some(name) = MESSAGE_LIST_FIELDS.iter().find(has).filter(|name| is_texts(name)) {
+        return Some(RequestField::Texts((*name).to_owned()));
+    }
     if let Some(name) = MESSAGE_LIST_FIELDS.iter().find(has) {
         let is_plain = declared(name).is_some_and(is_text_type);
         return Some(if is_plain {
@@ -213,7 +220,13 @@ fn is_read_as_object(source: &str, name: &str) -> bool {
         "text", "content", "trimEnd", "trimStart", "rstrip", "lstrip", "count", "find", "indexOf", "title", "charAt", "at",
         "substr", "normalize", "concat", "join", "isspace", "model_dump", "dict", "get",
     ];
-    let Ok(read) = Regex::new(&format!(r"(?:^|[^.\w]){}\??\.(\w+)", regex::escape(name))) else {
+    let plain = regex::escape(name);
+    // Its text is that of an object: `json.loads(data)`.
+    let parsed = Regex::new(&format!(r"(?:json\.loads|JSON\.parse)\(\s*(?:\w+\.)*{plain}\s*[,)]"));
+    if parsed.is_ok_and(|parsed| parsed.is_match(source)) {
+        return true;
+    }
+    let Ok(read) = Regex::new(&format!(r"(?:^|[^.\w]){plain}\??\.(\w+)")) else {
         return false;
     };
     read.captures_iter(source).any(|found| !OF_TEXTS.contains(&&found[1]))
@@ -225,9 +238,11 @@ pub(super) fn is_refused_without(source: &str, name: &str) -> bool {
     // Also under the name of the variable that it is put into: `unique_id = request.args.get("uniqueId")`.
     let put_into =
         format!(r"\b(\w+)\s*(?::\s*[\w\[\] |]+)?=\s*[^=\n;]*[\x22'.]{}\b[\x22')\];,\s]", regex::escape(name));
-    let variables = Regex::new(&put_into).ok().into_iter().flat_map(|put_into| {
-        put_into.captures_iter(source).map(|found| found[1].to_owned()).collect::<Vec<_>>()
-    });
+    // `const { conversation_id: conversationId } = req.body`
+    let renamed = format!(r"[{{,]\s*{}\s*:\s*(\w+)\s*(?:[,}}=])", regex::escape(name));
+    let variables = [put_into, renamed].into_iter().filter_map(|pattern| Regex::new(&pattern).ok()).flat_map(
+        |put_into| put_into.captures_iter(source).map(|found| found[1].to_owned()).collect::<Vec<_>>(),
+    );
     let names: Vec<String> =
         std::iter::once(name.to_owned()).chain(variables).map(|name| regex::escape(&name)).collect();
     let name = format!("(?:{})", names.join("|"));

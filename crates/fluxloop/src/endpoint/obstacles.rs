@@ -198,12 +198,12 @@ pub(super) fn credential_header(source: &str) -> String {
 
 /// A member that the code reads from each message but that messages usually do not have.
 pub(super) fn unexpected_message_member(text: &str, list: &str) -> Option<String> {
+    const MAX_BODY: usize = 400;
     let each = Regex::new(&format!(
         r"{}\s*(?:\?\.|\.)\s*(?:map|forEach|filter|reduce)\(\s*(?:async\s*)?\(?\s*(\w+)",
         regex::escape(list)
     ))
     .ok()?;
-    const MAX_BODY: usize = 400;
     let found = each.captures(text)?;
     let name = found.get(1)?.as_str();
     // What is done with each entry, and not with those of another list under the same name.

@@ -106,6 +106,7 @@ impl AgentEndpoint {
     pub(super) fn request_fields(&self) -> Value {
         let text = match &self.field {
             RequestField::Text(_) => json!("TEXT"),
+            RequestField::Texts(_) => json!(["TEXT"]),
             RequestField::Messages(_) => json!([{ "role": "user", "content": "TEXT" }]),
             RequestField::Parts(_) => json!([message_of_parts()]),
             RequestField::Part(_) => message_of_parts(),

@@ -1,5 +1,8 @@
 use super::render::BridgeLanguage;
+use codebase::NameRedactor;
+
 use super::*;
+use crate::blocker::Blocker;
 
 fn route(method: &str, path: &str, request: &[&str], response: &[&str]) -> Route {
     let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();

@@ -7,7 +7,8 @@ use codebase::{Agent, FileSummary, NameKind, Route};
 
 use super::EntryMethod;
 use super::entry::{entry_by_function, entry_by_object, entry_for_object};
-use super::request::{resolve_endpoint, start_up};
+use super::request::resolve_endpoint;
+use super::start_up::start_up;
 use crate::application::{Application, is_unimportable_program, usual_files};
 use crate::blocker::Blocker;
 use crate::candidate::{Candidate, CandidateKind, depth_penalty, rank_name};
@@ -80,8 +81,14 @@ pub(super) fn find_candidates(
         }
         all.push(one);
     }
+    // What makes an agent is a function that cannot be called with a text, and an object.
+    let works: BTreeSet<String> =
+        all.iter().filter(|one| one.entry.is_ok()).map(|one| one.candidate.agent.clone()).collect();
     let mut seen = BTreeSet::new();
-    all.retain(|one| seen.insert(one.candidate.agent.clone()));
+    all.retain(|one| {
+        (one.entry.is_ok() || !works.contains(&one.candidate.agent))
+            && seen.insert(one.candidate.agent.clone())
+    });
     // A function that runs an object does what the object alone does not: it sets the prompt, or picks the answer.
     let functions: Vec<(String, i32)> = all
         .iter()
@@ -153,7 +160,8 @@ pub(super) fn function_candidate(
         score -= 40;
         against.push("its name says that only its own class or module calls it".to_owned());
     }
-    if let Ok(EntryMethod::Function { passing, .. }) = &entry {
+    if let Ok(EntryMethod::Function(entry)) = &entry {
+        let passing = &entry.passing;
         score -= 6 * i32::try_from(passing.notes.len()).unwrap_or(0);
         score -= 15 * i32::try_from(passing.variables.len()).unwrap_or(0);
         against.extend(passing.notes.iter().cloned());

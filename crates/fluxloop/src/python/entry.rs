@@ -3,14 +3,13 @@
 use codebase::{Evidence, FileSummary, FunctionParameter, FunctionSignature, NameKind};
 use regex::Regex;
 
-use super::{EntryMethod, ObjectSource};
+use super::{EntryMethod, FunctionEntry, ObjectSource};
 use crate::application::Application;
 use crate::chain::resolve_chain_call;
 use crate::graph::{self, GraphCall};
 use crate::integrate::RecipeInput;
-use crate::target::{
-    ClassFinder, NameFormatter, TargetFunction, TextCall, resolve_module, tells_text, text_call,
-};
+use crate::python_module::resolve_module;
+use crate::target::{ClassFinder, NameFormatter, TargetFunction, TextCall, tells_text, text_call};
 use crate::wrapper::AgentObject;
 
 pub(super) fn entry_by_function(
@@ -98,7 +97,8 @@ pub(super) fn entry_by_function(
     let yields_frames =
         function.is_generator && ["data: ", "data:{"].iter().any(|frame| body.contains(frame));
     let function = TargetFunction { yields_frames, ..function.clone() };
-    Ok(EntryMethod::Function { function, module, passing, object, application: around })
+    let entry = FunctionEntry { function, module, passing, object, application: around };
+    Ok(EntryMethod::Function(Box::new(entry)))
 }
 
 /// A method that takes nothing, of a class that is made with the text: `Writer(topic).run()`.

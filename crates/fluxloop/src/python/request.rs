@@ -8,12 +8,13 @@ use regex::Regex;
 use super::guards::{guard_of_route, http_middleware};
 use crate::application::{find_application, usual_files};
 use crate::blocker::Blocker;
-use crate::endpoint::{AgentEndpoint, RouteChoice, RunningProgram, conversation_stem, find_text_field};
+use crate::endpoint::{AgentEndpoint, LiveState, RouteChoice, conversation_stem, find_text_field};
 use crate::integrate::RecipeInput;
 use crate::package::is_python_file;
+use crate::python_module::{PythonModule, complete_roots};
 use crate::recipe::InProcessClient;
 use crate::route_choice::{shown_guard, waits_for_upload};
-use crate::target::{PythonModule, complete_roots, is_id_name};
+use crate::target::is_id_name;
 
 /// The request for a route, if it can be sent from nowhere.
 pub(super) fn resolve_endpoint(
@@ -62,12 +63,12 @@ pub(super) fn resolve_endpoint(
     if let Some(what) = waits_for_upload(input, route) {
         endpoint.add_warning(what);
         if !endpoint.is_socket() && !keeps_on_disk(input, &route.file) {
-            endpoint.send_to_running_program(RunningProgram::HoldsUploads);
+            endpoint.send_to_running_program(LiveState::HoldsUploads);
         }
     } else if !endpoint.is_socket()
         && let Some(file) = file_with_state(input, &source)
     {
-        endpoint.send_to_running_program(RunningProgram::StartedAs(file));
+        endpoint.send_to_running_program(LiveState::StartedAs(file));
     }
     if let Some(guard) = guard_of_route(input, route, parameters, &source) {
         let shown = shown_guard(input, &guard, route);
@@ -124,15 +125,12 @@ fn file_with_state(input: &RecipeInput<'_>, source: &str) -> Option<String> {
                 return false;
             }
             let plain = regex::escape(name);
-            match field {
-                Some(_) => matches(format!(r"\.{plain}\b"), source),
-                None => {
-                    let defined =
-                        format!(r"(?m)^{plain}\s*(?::[^=\n]+)?=|^(?:async )?(?:def|class) {plain}\b|^(?:import|from).*\b{plain}\b");
-                    matches(format!(r"(?:^|[^.\w]){plain}\b"), source)
-                        && !matches(format!(r"(?:^|[^.\w]){plain}\s*=[^=]"), source)
-                        && !matches(defined, before)
-                }
+            if field.is_some() { matches(format!(r"\.{plain}\b"), source) } else {
+                let defined =
+                    format!(r"(?m)^{plain}\s*(?::[^=\n]+)?=|^(?:async )?(?:def|class) {plain}\b|^(?:import|from).*\b{plain}\b");
+                matches(format!(r"(?:^|[^.\w]){plain}\b"), source)
+                    && !matches(format!(r"(?:^|[^.\w]){plain}\s*=[^=]"), source)
+                    && !matches(defined, before)
             }
         })
     })
@@ -239,17 +237,4 @@ pub(super) fn source_with_helpers(input: &RecipeInput<'_>, route: &Route, seen: 
         source.push_str(&input.source_lines(&route.file, helper.line, helper.end_line));
     }
     source
-}
-
-/// Where the application of a web framework starts things: `FastAPI(lifespan=…)`, `@app.on_event("startup")`.
-pub(super) fn start_up(input: &RecipeInput<'_>) -> Option<String> {
-    let starts =
-        Regex::new(r#"lifespan\s*=|on_event\(\s*["']startup["']|on_startup\s*=|before_serving"#).ok()?;
-    let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
-    let files: BTreeSet<&str> = anchors.map(|anchor| anchor.path.as_str()).collect();
-    files.into_iter().filter(|path| is_python_file(path)).find_map(|path| {
-        let text = input.file_text(path);
-        let line = text[..starts.find(&text)?.start()].matches('\n').count() + 1;
-        Some(input.redactor().location(path, u32::try_from(line).unwrap_or(0)))
-    })
 }
