@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use crate::call_graph::{CallGraph, ModelCall};
 use crate::file_summary;
 use crate::import_resolution;
-use crate::instances::{MAX_DEPTH, find_maker, parameter_makers};
+use crate::instances::{MAX_DEPTH, MakerIndex, find_maker, parameter_makers};
 use crate::inventory::FileRecord;
 use crate::manifest::join_path;
 use crate::name_redaction::NameKind;
@@ -42,6 +42,7 @@ pub(crate) fn find_agents(
         graph: &graph,
         agents: BTreeMap::new(),
         used_names: OnceCell::new(),
+        makers: OnceCell::new(),
     };
     let (mut agents, mut routes, mut other_routes) = finder.find(entries);
     other_routes.truncate(MAX_ROUTES);
@@ -111,6 +112,7 @@ struct AgentFinder<'g, 'l, 'a> {
     reaches_model: BTreeSet<NodeId>,
     agents: BTreeMap<NodeId, Agent>,
     used_names: OnceCell<HashSet<&'l str>>,
+    makers: OnceCell<MakerIndex<'l>>,
 }
 
 impl<'l> AgentFinder<'_, 'l, '_> {
@@ -179,6 +181,9 @@ impl<'l> AgentFinder<'_, 'l, '_> {
         for _ in 0..MAX_LEVELS {
             let (private, public): (BTreeSet<_>, BTreeSet<_>) = open.into_iter().partition(is_private);
             found.extend(public);
+            if private.is_empty() {
+                break;
+            }
             let callers = self.graph.callers_of(&private).filter(|caller| caller.function.is_some());
             open = callers.map(|caller| self.outermost_function(caller)).collect();
         }
@@ -188,6 +193,10 @@ impl<'l> AgentFinder<'_, 'l, '_> {
     /// Whether any file of the program makes a class, extends it, or imports it by name.
     fn is_class_used(&self, class: &str) -> bool {
         self.used_names.get_or_init(|| self.names_in_use()).contains(class)
+    }
+
+    fn makers(&self) -> &MakerIndex<'l> {
+        self.makers.get_or_init(|| MakerIndex::new(self.graph))
     }
 
     /// The parts of all names that the program calls, hands on, extends or imports.
@@ -292,8 +301,8 @@ impl<'l> AgentFinder<'_, 'l, '_> {
                 .owner
                 .as_deref()
                 .filter(|owner| !self.graph.is_default_constructible(node.file, owner, 4))
-                .and_then(|owner| find_maker(self.graph, node.file, owner, MAX_DEPTH)),
-            makers: parameter_makers(self.graph, node),
+                .and_then(|owner| find_maker(self.graph, self.makers(), node.file, owner, MAX_DEPTH)),
+            makers: parameter_makers(self.graph, self.makers(), node),
             is_unused: reached_from.is_none()
                 && function.owner.as_deref().is_some_and(|owner| !self.is_class_used(owner)),
             functions: self.agent_functions(node),

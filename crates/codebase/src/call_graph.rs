@@ -123,9 +123,12 @@ impl<'l, 'a> CallGraph<'l, 'a> {
                 if is_own || !is_telling_method(method) || self.is_external(file, root) {
                     continue;
                 }
+                if self.method_count(method) > MAX_METHODS {
+                    continue;
+                }
                 let methods = self.methods_named(method);
                 let is_same = |to: &NodeId| self.files[to.file].ecosystem == seen.ecosystem;
-                let fits = !methods.is_empty() && methods.len() <= MAX_METHODS && methods.iter().all(is_same);
+                let fits = !methods.is_empty() && methods.iter().all(is_same);
                 if fits
                     && !self.is_made_outside(file, call.within, root)
                     && self.resolve_function(file, call.within, &call.callee).is_none()
@@ -395,7 +398,8 @@ impl<'l, 'a> CallGraph<'l, 'a> {
         }
         if let Some(annotation) = self.find_annotation(file, within, &root) {
             // A field of an object of the program: `self.provider.client.responses.create`.
-            let attribute = name[root.len()..].trim_start_matches('.').split('.').next().unwrap_or_default();
+            let depth = root.split('.').count();
+            let attribute = name.split('.').nth(depth).unwrap_or_default().trim_end_matches("()");
             let by_field = type_names(annotation)
                 .filter_map(|word| self.find_class(file, word))
                 .find_map(|(other, class)| self.library_of_field(other, class, attribute, hops - 1));

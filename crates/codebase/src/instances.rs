@@ -1,94 +1,118 @@
 //! Where a program makes an object of a class that cannot be made without arguments.
 
+use std::collections::HashMap;
+
 use crate::call_graph::CallGraph;
 use crate::manifest::Ecosystem;
 use crate::path_role;
 use crate::profile::ObjectMaker;
-use crate::source::{SourceFunction, SourceParameter};
+use crate::source::{CallBinding, SourceFunction, SourceParameter};
 use crate::symbols::{NodeId, type_names};
 
 /// How deep the arguments of what makes an object may be made in turn.
 pub(crate) const MAX_DEPTH: usize = 3;
+/// How many functions that give an object back are tried.
+const MAX_MAKERS: usize = 8;
+
+/// Where objects may be made, by the last part of the name of their class.
+#[derive(Default)]
+pub(crate) struct MakerIndex<'l> {
+    /// Names at the top level of a file that are assigned a call.
+    objects: HashMap<&'l str, Vec<(usize, &'l str)>>,
+    /// Functions that say or seem to give one back.
+    functions: HashMap<&'l str, Vec<(usize, usize)>>,
+}
+
+impl<'l> MakerIndex<'l> {
+    pub(crate) fn new(graph: &CallGraph<'l, '_>) -> Self {
+        let mut index = Self::default();
+        for (at, of) in graph.files.iter().enumerate() {
+            if of.ecosystem != Ecosystem::Python || path_role::is_example_or_test(of.path) {
+                continue;
+            }
+            let source = of.source;
+            let is_object = |binding: &&CallBinding| {
+                binding.within.is_none() && !binding.is_absent_on_import && !binding.name.contains('.')
+            };
+            for binding in source.bindings.iter().filter(is_object) {
+                index.objects.entry(last_part(&binding.callee)).or_default().push((at, &binding.name));
+            }
+            let is_free = |function: &SourceFunction| {
+                function.outer.is_none()
+                    && function.owner.is_none()
+                    && !function.is_generator
+                    && function.decorators.is_empty()
+                    && function.parameters.iter().all(|parameter| !parameter.injected)
+            };
+            for (place, function) in source.functions.iter().enumerate().filter(|(_, one)| is_free(one)) {
+                if let Some(returns) = &function.returns {
+                    let class = last_part(returns.trim_matches('"'));
+                    index.functions.entry(class).or_default().push((at, place));
+                }
+            }
+            for call in &source.calls {
+                let Some(place) = call.within else { continue };
+                let Some(function) = source.functions.get(place).filter(|one| is_free(one)) else { continue };
+                if function.returns.is_none() && is_maker(&function.name) {
+                    index.functions.entry(last_part(&call.callee)).or_default().push((at, place));
+                }
+            }
+        }
+        index
+    }
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
 
 /// An expression that makes an object of a class, as the program itself does: an object that another file can import, a
 /// function that gives one back, or the class itself; with arguments that are made in the same way.
 pub(crate) fn find_maker(
     graph: &CallGraph<'_, '_>,
+    index: &MakerIndex<'_>,
     file: usize,
     class: &str,
     depth: usize,
 ) -> Option<ObjectMaker> {
     let wanted = graph.find_class(file, class)?;
     let (home, class) = wanted;
-    let is_it = |at: usize, callee: &str| {
-        callee.rsplit('.').next() == Some(class) && graph.find_class(at, callee) == Some(wanted)
-    };
-    let own = || {
-        let files = graph.files.iter().enumerate();
-        files.filter(|(_, of)| of.ecosystem == Ecosystem::Python && !path_role::is_example_or_test(of.path))
-    };
-    let object = own().find_map(|(at, of)| {
-        let mut bindings = of.source.bindings.iter().filter(|binding| {
-            binding.within.is_none() && !binding.is_absent_on_import && !binding.name.contains('.')
-        });
-        let found = bindings.find(|binding| is_it(at, &binding.callee))?;
-        Some(ObjectMaker::named(of.path, &found.name))
-    });
-    if object.is_some() {
-        return object;
+    let is_it = |at: usize| graph.find_class(at, class) == Some(wanted);
+    let objects = index.objects.get(class).into_iter().flatten();
+    if let Some((at, name)) = objects.into_iter().find(|(at, _)| is_it(*at)) {
+        return Some(ObjectMaker::named(graph.files[*at].path, name));
     }
-    let gives = |(at, place, function): &(usize, usize, &SourceFunction)| {
-        let is_free = function.outer.is_none()
-            && function.owner.is_none()
-            && !function.is_generator
-            && function.decorators.is_empty()
-            && function.parameters.iter().all(|parameter| !parameter.injected);
-        let declared =
-            || function.returns.as_deref().is_some_and(|returns| is_it(*at, returns.trim_matches('"')));
-        let source = graph.files[*at].source;
-        let calls =
-            || source.calls.iter().any(|call| call.within == Some(*place) && is_it(*at, &call.callee));
-        is_free && (declared() || is_maker(&function.name) && calls())
-    };
-    let mut makers: Vec<(usize, usize, &SourceFunction)> = own()
-        .flat_map(|(at, of)| {
-            of.source.functions.iter().enumerate().map(move |(place, function)| (at, place, function))
-        })
-        .filter(gives)
-        .collect();
-    let required = |function: &SourceFunction| {
-        function.parameters.iter().filter(|parameter| !parameter.optional).count()
-    };
-    makers.sort_by_key(|(.., function)| required(function));
-    let by_function = makers.into_iter().find_map(|(at, _, function)| {
-        let made = make_call(graph, at, &function.name, &function.parameters, depth)?;
+    let functions = index.functions.get(class).into_iter().flatten().filter(|(at, _)| is_it(*at));
+    let mut makers: Vec<(usize, &SourceFunction)> =
+        functions.map(|(at, place)| (*at, &graph.files[*at].source.functions[*place])).collect();
+    makers.sort_by_key(|(_, function)| function.parameters.iter().filter(|one| !one.optional).count());
+    let by_function = makers.into_iter().take(MAX_MAKERS).find_map(|(at, function)| {
+        let made = make_call(graph, index, at, &function.name, &function.parameters, depth)?;
         let expression =
             if function.is_async { format!("(await {})", made.expression) } else { made.expression.clone() };
         Some(ObjectMaker { is_async: function.is_async || made.is_async, expression, ..made })
     });
     by_function.or_else(|| {
-        if graph.is_default_constructible(home, class, 4) {
-            return make_call(graph, home, class, &[], depth);
-        }
         let known = graph.resolve_class(home, class)?;
-        let is_abstract =
-            known.bases.iter().any(|base| matches!(base.rsplit('.').next(), Some("ABC" | "Protocol")));
-        let has_settings = |base: &String| base.ends_with("BaseSettings");
-        if known.bases.iter().any(has_settings) {
-            return make_call(graph, home, class, &[], depth);
+        let has_base = |ends: &[&str]| {
+            known.bases.iter().any(|base| ends.iter().any(|end| last_part(base).ends_with(end)))
+        };
+        if graph.is_default_constructible(home, class, 4) || has_base(&["BaseSettings"]) {
+            return make_call(graph, index, home, class, &[], depth);
         }
         let init = graph.resolve_function(home, None, &format!("{class}.__init__"))?;
         let parameters = &graph.function(init)?.parameters;
-        if is_abstract || parameters.is_empty() || init.file != home {
+        if has_base(&["ABC", "Protocol"]) || parameters.is_empty() || init.file != home {
             return None;
         }
-        make_call(graph, home, class, parameters, depth)
+        make_call(graph, index, home, class, parameters, depth)
     })
 }
 
 /// A call whose required arguments are made by the program's own means.
 fn make_call(
     graph: &CallGraph<'_, '_>,
+    index: &MakerIndex<'_>,
     file: usize,
     callee: &str,
     parameters: &[SourceParameter],
@@ -97,7 +121,7 @@ fn make_call(
     let mut made = ObjectMaker::named(graph.files[file].path, callee);
     let mut arguments = Vec::new();
     for parameter in parameters.iter().filter(|parameter| !parameter.optional) {
-        let given = make_argument(graph, file, parameter, depth.checked_sub(1)?)?;
+        let given = make_argument(graph, index, file, parameter, depth.checked_sub(1)?)?;
         arguments.push(format!("{}={}", parameter.name, given.expression));
         made.is_async |= given.is_async;
         for import in given.imports {
@@ -115,8 +139,9 @@ fn make_call(
 }
 
 /// What makes the object that a parameter is declared to be.
-pub(crate) fn make_argument(
+fn make_argument(
     graph: &CallGraph<'_, '_>,
+    index: &MakerIndex<'_>,
     file: usize,
     parameter: &SourceParameter,
     depth: usize,
@@ -126,17 +151,21 @@ pub(crate) fn make_argument(
     if annotation.contains(['[', ',']) && !annotation.starts_with("Optional[") {
         return None;
     }
-    type_names(annotation).find_map(|name| find_maker(graph, file, name, depth))
+    type_names(annotation).find_map(|name| find_maker(graph, index, file, name, depth))
 }
 
 /// What makes the objects that the parameters of a function, and those of the constructor of its class, are declared to be:
 /// the name of each parameter with its maker.
-pub(crate) fn parameter_makers(graph: &CallGraph<'_, '_>, node: NodeId) -> Vec<(String, ObjectMaker)> {
+pub(crate) fn parameter_makers(
+    graph: &CallGraph<'_, '_>,
+    index: &MakerIndex<'_>,
+    node: NodeId,
+) -> Vec<(String, ObjectMaker)> {
     let Some(function) = graph.function(node) else { return Vec::new() };
     let needed = function.parameters.iter().filter(|parameter| !parameter.optional && !parameter.injected);
     needed
         .filter_map(|parameter| {
-            Some((parameter.name.clone(), make_argument(graph, node.file, parameter, MAX_DEPTH)?))
+            Some((parameter.name.clone(), make_argument(graph, index, node.file, parameter, MAX_DEPTH)?))
         })
         .collect()
 }

@@ -216,6 +216,11 @@ impl<'l, 'a> SymbolIndex<'l, 'a> {
         (file, name)
     }
 
+    /// How many classes have a method of this name.
+    pub(crate) fn method_count(&self, method: &str) -> usize {
+        self.classes_by_method.get(method).map_or(0, Vec::len)
+    }
+
     /// The methods of this name, of whatever class.
     pub(crate) fn methods_named(&self, method: &str) -> Vec<NodeId> {
         let classes = self.classes_by_method.get(method).into_iter().flatten();

@@ -1,7 +1,7 @@
 //! The application object of a Python web framework: where it is made, and how it is reached from another file.
 
+use crate::patterns;
 use codebase::{FileSummary, FunctionSignature, NameKind};
-use regex::Regex;
 
 use crate::integrate::RecipeInput;
 use crate::package::is_python_file;
@@ -46,12 +46,18 @@ impl Application {
 
 /// The call under `if __name__ == "__main__"` that prepares the database: `db.create_all()`, `init_db()`.
 fn main_set_up(text: &str) -> Option<String> {
-    let (_, guarded) = text.split_once("if __name__")?;
-    let call = Regex::new(
+    let (before, guarded) = text.split_once("if __name__")?;
+    let call = patterns::compile(
         r"(?m)^[ \t]+((?:\w+\.)*(?:create_all|init_db|create_tables|create_db|init_database|setup_database|setup_db|initialize_database))\(\s*\)",
     )
     .ok()?;
-    Some(call.captures(guarded)?[1].to_owned())
+    let found = call.captures(guarded)?[1].to_owned();
+    // Another file can import only what the guard does not hide.
+    let top = regex::escape(found.split('.').next().unwrap_or(&found));
+    let made = patterns::compile(&format!(
+        r"(?m)^(?:async )?(?:def|class) {top}\b|^{top}\s*(?::[^=\n]+)?=|^(?:from|import)\b[^\n]*\b{top}\b"
+    ));
+    made.is_ok_and(|made| made.is_match(before)).then_some(found)
 }
 
 impl Application {
@@ -87,11 +93,20 @@ impl InProcessClient {
     }
 }
 
+/// How a request gets in, and the application, unless the framework finds it.
+pub(crate) type FoundApplication = Option<(InProcessClient, Option<Application>)>;
+
 /// How a request gets into the program without a server, and into which application. Django finds its application itself.
-pub(crate) fn find_application(
-    input: &RecipeInput<'_>,
-    is_django_project: bool,
-) -> Option<(InProcessClient, Option<Application>)> {
+pub(crate) fn find_application(input: &RecipeInput<'_>, is_django_project: bool) -> FoundApplication {
+    if let Some(known) = input.applications.borrow().get(&is_django_project) {
+        return known.clone();
+    }
+    let found = search_application(input, is_django_project);
+    input.applications.borrow_mut().insert(is_django_project, found.clone());
+    found
+}
+
+fn search_application(input: &RecipeInput<'_>, is_django_project: bool) -> FoundApplication {
     // The framework of the routes may be another than the one that was asked for.
     let web =
         input.profile.frameworks.iter().filter_map(|one| Some((one, find_recipe(one.name)?.in_process?)));
@@ -155,7 +170,7 @@ pub(crate) fn own_application(input: &RecipeInput<'_>, route: &codebase::Route) 
         |callee: &str| matches!(callee.rsplit('.').next(), Some("FastAPI" | "Starlette" | "Flask" | "Quart"));
     let (name, _) =
         summary.assigned_calls.iter().find(|(name, callee)| !name.contains('.') && is_application(callee))?;
-    let is_flask = summary.imports.iter().any(|(module, _)| matches!(module.as_str(), "flask" | "quart"));
+    let is_flask = imports_flask(&summary);
     let module = resolve_module(input, &route.file)?;
     let mut own = Application { module, name: name.clone(), is_factory: false, set_up: None, is_flask };
     own.complete_roots(input);
@@ -171,6 +186,10 @@ pub(crate) fn is_unimportable_program(input: &RecipeInput<'_>, route: &codebase:
             .any(|(_, callee)| matches!(callee.rsplit('.').next(), Some("FastAPI" | "Flask")))
     });
     makes && resolve_module(input, &route.file).is_none()
+}
+
+fn imports_flask(summary: &FileSummary) -> bool {
+    summary.imports.iter().any(|(module, _)| module.split('.').next() == Some("flask"))
 }
 
 /// Where a program usually begins.
@@ -224,7 +243,7 @@ fn named_in_commands(input: &RecipeInput<'_>) -> Option<Application> {
         "README.md",
         ".flaskenv",
     ];
-    let command = Regex::new(
+    let command = patterns::compile(
         r#"(?:uvicorn|gunicorn|hypercorn|fastapi run|FLASK_APP)[^\n]*?[\s"'=]([A-Za-z_][\w.]*):([A-Za-z_]\w*)(\(\))?"#,
     )
     .ok()?;
@@ -246,7 +265,7 @@ fn named_in_commands(input: &RecipeInput<'_>) -> Option<Application> {
                 name: name.to_owned(),
                 is_factory: is_function,
                 set_up: None,
-                is_flask: summary.imports.iter().any(|(module, _)| module.split('.').next() == Some("flask")),
+                is_flask: imports_flask(&summary),
             };
             (is_object || is_function && needs_nothing).then_some(found)
         })

@@ -1,6 +1,8 @@
 //! Chains and executors of `LangChain` that a module makes: what they are given, and where their answer is.
 
-use regex::Regex;
+use crate::patterns;
+
+use serde_json::json;
 
 use crate::graph::GraphCall;
 use crate::wrapper::AgentObject;
@@ -43,7 +45,7 @@ pub(crate) fn resolve_chain_call(made: &str, callee: &str, name: &str) -> Result
     let call = |input: &str, output: Option<&str>| {
         Ok(GraphCall { chain: Some((input.to_owned(), output.map(str::to_owned))), ..GraphCall::default() })
     };
-    let keyed = |key: &str, output| call(&format!("{{\"{key}\": message}}"), output);
+    let keyed = |key: &str, output| call(&format!("{{{}: message}}", json!(key)), output);
     let human = human_variable(made);
     let class = callee.rsplit('.').find(|part| part.chars().next().is_some_and(char::is_uppercase));
     match class.unwrap_or(callee).trim_end_matches("()") {
@@ -65,7 +67,7 @@ pub(crate) fn resolve_chain_call(made: &str, callee: &str, name: &str) -> Result
         | "create_pandas_dataframe_agent" => {
             let key = human.unwrap_or_else(|| "input".to_owned());
             if made.contains("chat_history") && !made.contains("memory") {
-                call(&format!("{{\"{key}\": message, \"chat_history\": []}}"), Some("output"))
+                call(&format!("{{{}: message, \"chat_history\": []}}", json!(key)), Some("output"))
             } else {
                 keyed(&key, Some("output"))
             }
@@ -120,7 +122,8 @@ fn pipe_parts(text: &str, name: &str) -> Option<Vec<String>> {
 /// What is assigned to a name at the top level or in a function, up to the end of the statement.
 fn assigned<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     const MAX_CHARS: usize = 2000;
-    let begin = Regex::new(&format!(r"(?m)^[ \t]*{}\s*(?::[^=\n]+)?=\s*", regex::escape(name))).ok()?;
+    let begin =
+        patterns::compile(&format!(r"(?m)^[ \t]*{}\s*(?::[^=\n]+)?=\s*", regex::escape(name))).ok()?;
     let rest = &text[begin.find(text)?.end()..];
     let mut depth = 0i32;
     let end = rest.char_indices().take(MAX_CHARS).find(|(at, c)| {
@@ -136,7 +139,7 @@ fn assigned<'t>(text: &'t str, name: &str) -> Option<&'t str> {
 
 /// The variable that a prompt takes what a user says from: `("human", "{question}")`.
 fn human_variable(text: &str) -> Option<String> {
-    let written = Regex::new(r#"["'](?:human|user)["']\s*,\s*f?["']+[^"'{]*\{(\w+)\}"#).ok()?;
+    let written = patterns::compile(r#"["'](?:human|user)["']\s*,\s*f?["']+[^"'{]*\{(\w+)\}"#).ok()?;
     Some(written.captures(text)?[1].to_owned())
 }
 
@@ -145,18 +148,19 @@ fn template_variables(text: &str) -> Vec<String> {
     if let Some(human) = human_variable(text) {
         return vec![human];
     }
-    let listed = Regex::new(r"input_variables\s*=\s*\[([^\]]*)\]").ok();
+    let listed = patterns::compile(r"input_variables\s*=\s*\[([^\]]*)\]").ok();
     if let Some(found) = listed.and_then(|listed| Some(listed.captures(text)?[1].to_owned())) {
-        return found
-            .split(',')
-            .map(|name| name.trim().trim_matches(['"', '\'']).to_owned())
-            .filter(|name| !name.is_empty())
-            .collect();
+        let whole = patterns::compile(r#"^\s*["'](\w+)["']\s*$"#);
+        let Ok(whole) = whole else { return Vec::new() };
+        let items = found.split(',').filter(|item| !item.trim().is_empty());
+        let names = items.map(|item| whole.captures(item).map(|name| name[1].to_owned()));
+        return names.collect::<Option<Vec<_>>>().unwrap_or_default();
     }
-    let Ok(written) = Regex::new(r#"from_template\(\s*f?(?:"""([^"]*)"""|"([^"\n]*)"|'([^'\n]*)')"#) else {
+    let Ok(written) = patterns::compile(r#"from_template\(\s*f?(?:"""([^"]*)"""|"([^"\n]*)"|'([^'\n]*)')"#)
+    else {
         return Vec::new();
     };
-    let Ok(variable) = Regex::new(r"\{(\w+)\}") else { return Vec::new() };
+    let Ok(variable) = patterns::compile(r"\{(\w+)\}") else { return Vec::new() };
     let mut names: Vec<String> = Vec::new();
     for found in written.captures_iter(text) {
         let body = (1..=3).find_map(|group| found.get(group)).map_or("", |body| body.as_str());

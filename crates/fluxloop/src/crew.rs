@@ -1,11 +1,12 @@
 //! A crew that the program starts with inputs of its own: `MyCrew().crew().kickoff(inputs={"topic": "…"})`.
 
+use crate::patterns;
 use codebase::Agent;
-use regex::Regex;
 use serde_json::json;
 
 use crate::endpoint::find_text_field;
 use crate::integrate::RecipeInput;
+use crate::project::contains_secret;
 use crate::python_module::{PythonModule, resolve_module};
 
 /// How a crew is started with a text in place of the input that the program has.
@@ -30,16 +31,19 @@ impl CrewCall {
         let seen = input.file_summary(&agent.path)?;
         let function = seen.functions.iter().find(|function| function.name == agent.name)?;
         let body = input.source_lines(&agent.path, function.line, function.end_line);
-        let call = Regex::new(r"\b((\w+)(?:\(\))?(?:\.crew\(\))?)\.kickoff\(\s*inputs\s*=\s*(\w+|\{[^}]*\})")
-            .ok()?;
+        let call =
+            patterns::compile(r"\b((\w+)(?:\(\))?(?:\.crew\(\))?)\.kickoff\(\s*inputs\s*=\s*(\w+|\{[^}]*\})")
+                .ok()?;
         let found = call.captures(&body)?;
         let (crew, name, given) = (found.get(1)?.as_str(), found.get(2)?.as_str(), found.get(3)?.as_str());
         let written = if given.starts_with('{') {
             given.to_owned()
         } else {
-            let assigned =
-                Regex::new(&format!(r"\b{}\s*(?::\s*[\w\[\], ]+)?=\s*(\{{[^}}]*\}})", regex::escape(given)))
-                    .ok()?;
+            let assigned = patterns::compile(&format!(
+                r"\b{}\s*(?::\s*[\w\[\], ]+)?=\s*(\{{[^}}]*\}})",
+                regex::escape(given)
+            ))
+            .ok()?;
             assigned.captures(&body)?.get(1)?.as_str().to_owned()
         };
         let inputs = fill_inputs(&written)?;
@@ -75,7 +79,10 @@ impl CrewCall {
 
 /// The inputs with the text in place of the one that a user would give; the others keep what the program gives them.
 fn fill_inputs(written: &str) -> Option<String> {
-    let entry = Regex::new(r#"["'](\w+)["']\s*:\s*("[^"\n]*"|'[^'\n]*'|[^,{}\n]+)"#).ok()?;
+    let entry = patterns::compile(
+        r#"["'](\w+)["']\s*:\s*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^,{}\n]+)\s*(?:[,}\n#]|$)"#,
+    )
+    .ok()?;
     let entries: Vec<(String, String)> = entry
         .captures_iter(written)
         .map(|found| (found[1].to_owned(), found[2].trim().trim_end_matches(',').to_owned()))
@@ -94,6 +101,7 @@ fn fill_inputs(written: &str) -> Option<String> {
     let parts = entries.iter().map(|(name, value)| {
         let value = match value {
             _ if *name == text => "message".to_owned(),
+            value if contains_secret(&format!("{name}: {value}")) => return None,
             value if value.starts_with(['"', '\'']) => value.clone(),
             // `str(datetime.now().year)`
             value if value.contains("year") || value.contains("now()") => {
@@ -127,6 +135,12 @@ mod tests {
             "{\n  'topic': 'AI',\n  'current_year': str(datetime.now().year)\n}",
             Some("{\"topic\": message, \"current_year\": str(date.today().year)}"),
         );
+        check(
+            r#"{"topic": "AI", "note": "He said \"dry\"", "n": 1}"#,
+            Some(r#"{"topic": message, "note": "He said \"dry\"", "n": 1}"#),
+        );
+        // A secret of the program is not written into another file.
+        check(&format!("{{'topic': 'AI', 'api_key': 'sk-ant-api03-{}'}}", "Ab1".repeat(24)), None);
         // Which of them is the text?
         check("{'colour': 'red', 'shape': 'round'}", None);
         check("{'topic': 'AI', 'rows': load_rows()}", None);

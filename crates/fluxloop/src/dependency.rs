@@ -1,8 +1,8 @@
 //! Adds the SDK to the program's dependencies, if the dependency file is edited by hand.
 
+use crate::patterns;
 use codebase::package_manager::PackageManager;
 use codebase::plan::{Anchor, AnchorKind, Edit, Payload, Setting, Strategy};
-use regex::Regex;
 use serde_json::json;
 
 use crate::integrate::RecipeInput;
@@ -35,7 +35,8 @@ pub(crate) fn requirement_edit(input: &RecipeInput<'_>) -> Option<Edit> {
         return (!lists_sdk(&text) && !is_made).then(|| edit("requirements.txt", vec![end], payload));
     }
     let text = read("pyproject.toml")?;
-    let lists = Regex::new(r"(?m)^dependencies\s*=\s*\[").ok()?.is_match(&text) && text.contains("[project]");
+    let lists =
+        patterns::compile(r"(?m)^dependencies\s*=\s*\[").ok()?.is_match(&text) && text.contains("[project]");
     let key = ["project", "dependencies"].map(str::to_owned).to_vec();
     let set = vec![Setting { key, value: json!(REQUIREMENT), append: true }];
     (lists && !lists_sdk(&text))
@@ -44,5 +45,6 @@ pub(crate) fn requirement_edit(input: &RecipeInput<'_>) -> Option<Edit> {
 
 /// Whether a requirements list already contains the SDK.
 fn lists_sdk(text: &str) -> bool {
-    Regex::new(r#"(?m)(?:^|["'])\s*fluxloop\s*(?:$|[\[<>=!~;"',# ])"#).is_ok_and(|name| name.is_match(text))
+    patterns::compile(r#"(?m)(?:^|["'])\s*fluxloop\s*(?:$|[\[<>=!~;"',# ])"#)
+        .is_ok_and(|name| name.is_match(text))
 }

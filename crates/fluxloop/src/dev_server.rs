@@ -1,6 +1,6 @@
 //! The port and start command of a program's development server.
 
-use regex::Regex;
+use crate::patterns;
 use tree::Tree;
 
 use crate::layout::read_package_json;
@@ -8,7 +8,7 @@ use crate::recipe::Recipe;
 
 /// The port of a package's development server, if it appears in the code.
 pub(crate) fn find_port(tree: &Tree, files: &[String]) -> Option<u16> {
-    let pattern = Regex::new(
+    let pattern = patterns::compile(
         r"(?:listen\(\s*|\bport\s*[:=]\s*|[a-z]Port\s*[:=]\s*|\bPORT\s*[:=]\s*|PORT\s*(?:\|\||\?\?)\s*|--port[= ]|\s-p\s)[^\d\n{]{0,40}?(\d{4,5})\b|PORT[^\n\d]{0,12}(?:10\s*)?\)?\s*(?:\|\||\?\?)\s*[\x22']?(\d{4,5})\b|PORT\s*:\s*z\.[^\n]{0,80}?default\(\s*[\x22']?(\d{4,5})\b",
     )
     .ok()?;

@@ -11,8 +11,8 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
+use crate::patterns;
 use codebase::Route;
-use regex::Regex;
 use serde_json::Value;
 
 use crate::package::is_python_file;
@@ -132,6 +132,8 @@ enum IdForm {
 /// The request that begins a conversation, and where its id is in the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Opening {
+    /// `get` or `post`.
+    verb: &'static str,
     path: String,
     id_field: String,
     /// The environment variable that names a conversation to go on with.
@@ -311,7 +313,9 @@ impl AgentEndpoint {
         self.warnings.push(format!(
             "each input begins a conversation by {shown}, as its code asks for one that exists; to go on with one, set {variable}"
         ));
-        self.opening = Some(Opening { path: route.path.clone(), id_field: id_field.to_owned(), variable });
+        let verb = if route.method == "GET" { "get" } else { "post" };
+        let (path, id_field) = (route.path.clone(), id_field.to_owned());
+        self.opening = Some(Opening { verb, path, id_field, variable });
     }
 
     /// The id of a conversation that the request names without having it from anywhere.
@@ -362,11 +366,11 @@ const WEBSOCKET: &str = "WEBSOCKET";
 fn must_exist(source: &str, variable: &str) -> bool {
     const NEAR: usize = 260;
     let plain = variable.trim_start_matches("AGENT_").to_lowercase().replace('_', "");
-    let word = Regex::new(r"[A-Za-z_]\w*");
-    let refused = Regex::new(
+    let word = patterns::compile(r"[A-Za-z_]\w*");
+    let refused = patterns::compile(
         r"\b40[34]\b|[Nn]ot[ _]?[Ff]ound|DoesNotExist|does not exist|[Ii]nvalid (?:session|conversation|chat|thread)",
     );
-    let looks = Regex::new(
+    let looks = patterns::compile(
         r"(?i)(?:get|find|filter|query|fetch|load|select|lookup|where|exist)\w*\s*\(|\bnot in\b|\[",
     );
     let (Ok(word), Ok(refused), Ok(looks)) = (word, refused, looks) else { return false };

@@ -1,7 +1,7 @@
 //! Decides whether and how a `LangGraph` graph can be called with a single message.
 
+use crate::patterns;
 use codebase::{FileSummary, FunctionParameter, FunctionSignature, NameKind, NameRedactor, summarize_file};
-use regex::Regex;
 use tree::Tree;
 
 use crate::endpoint::{find_reply_field, find_text_field, tells_reply};
@@ -53,7 +53,7 @@ pub(crate) fn resolve_graph_call(
     // A file may build several: the one that this is compiled from.
     let builder = made.and_then(|(_, callee)| callee.strip_suffix(".compile")).map_or(r"", |builder| builder);
     let of_builder = format!(r"\b{}\s*=\s*StateGraph\(", regex::escape(builder));
-    let own = Regex::new(&of_builder).ok().filter(|_| !builder.is_empty() && !builder.contains('('));
+    let own = patterns::compile(&of_builder).ok().filter(|_| !builder.is_empty() && !builder.contains('('));
     let built = own.and_then(|own| own.find(&text)).map_or(&*text, |found| &text[found.start()..]);
     call.is_sync =
         ["SqliteSaver", "PostgresSaver"].iter().any(|saver| text.contains(saver)) && !text.contains("Async");
@@ -155,7 +155,7 @@ fn text_fields(tree: &Tree, path: &str, seen: &FileSummary, state: &str) -> Opti
 fn gives_builder(body: &str) -> bool {
     let made = first_capture(body, r"\b(\w+)\s*=\s*StateGraph\(");
     made.is_some_and(|made| {
-        let returned = Regex::new(&format!(r"(?m)^[ \t]+return\s+{}\s*$", regex::escape(&made)));
+        let returned = patterns::compile(&format!(r"(?m)^[ \t]+return\s+{}\s*$", regex::escape(&made)));
         returned.is_ok_and(|returned| returned.is_match(body))
     })
 }
@@ -165,7 +165,7 @@ pub(crate) fn find_object_factory<'s>(
     seen: &'s FileSummary,
     source_of: &dyn Fn(&FunctionSignature) -> String,
 ) -> Option<(&'s FunctionSignature, AgentObject)> {
-    let returned = Regex::new(r"(?m)^[ \t]+return\s+([\w.]+)(\(?)").ok()?;
+    let returned = patterns::compile(r"(?m)^[ \t]+return\s+([\w.]+)(\(?)").ok()?;
     seen.functions.iter().find_map(|function| {
         let is_free = !function.name.contains('.')
             && !function.is_generator
@@ -197,7 +197,7 @@ pub(crate) fn find_graph_factory<'s>(
     if !seen.imports.iter().any(is_there) {
         return None;
     }
-    let returns = Regex::new(
+    let returns = patterns::compile(
         r"(?s)return\s+\w+\.compile\(|return\s+(?:create_react_agent|create_agent|create_supervisor|create_swarm)\(|(\w+)\s*=\s*(?:\w+\.compile|create_react_agent|create_agent)\(.*return\s+(\w+)\s*(?:\n|$)",
     )
     .ok()?;
@@ -216,7 +216,7 @@ pub(crate) fn find_graph_factory<'s>(
 }
 
 fn first_capture(text: &str, pattern: &str) -> Option<String> {
-    Some(Regex::new(pattern).ok()?.captures(text)?.get(1)?.as_str().to_owned())
+    Some(patterns::compile(pattern).ok()?.captures(text)?.get(1)?.as_str().to_owned())
 }
 
 fn has_messages(tree: &Tree, path: &str, seen: &FileSummary, class: &str) -> bool {

@@ -5,20 +5,22 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use crate::patterns;
 use codebase::package_manager::PackageManager;
 use codebase::plan::{Edit, PlanDetails, judge_check};
 use codebase::{
     Agent, Ecosystem, Evidence, FileSummary, Framework, NameKind, NameRedactor, Profile, Route,
     summarize_file,
 };
-use regex::Regex;
 use tree::Tree;
 
+use crate::application::FoundApplication;
 use crate::blocker::{Blocker, join_blockers};
 use crate::candidate::Candidate;
 use crate::check_commands::is_check_command;
 use crate::config::{ProjectConfig, RunnerConfig};
 use crate::layout::{FluxloopLayout, read_package_json};
+use crate::python_module::PythonModule;
 use crate::recipe::{Recipe, SdkSupport};
 use crate::release_line::ReleaseLine;
 use crate::{dependency, install, node, package, python, sample_input};
@@ -167,6 +169,11 @@ pub(crate) struct RecipeInput<'a> {
     pub(crate) name: String,
     /// Cache of parsed files: recipes ask for the same files repeatedly.
     summaries: RefCell<BTreeMap<String, Option<Rc<FileSummary>>>>,
+    texts: RefCell<BTreeMap<String, Rc<str>>>,
+    /// And for the module that a file is.
+    pub(crate) modules: RefCell<BTreeMap<String, Option<PythonModule>>>,
+    /// The application, for a Django project and for others.
+    pub(crate) applications: RefCell<BTreeMap<bool, FoundApplication>>,
 }
 
 /// What a recipe adds to the plan.
@@ -258,8 +265,10 @@ impl RecipeInput<'_> {
         self.tree.metadata(path).ok().flatten().is_some()
     }
 
-    pub(crate) fn file_text(&self, path: &str) -> String {
-        codebase::decode_text(&self.tree.read(path, MAX_FILE_BYTES).unwrap_or_default())
+    pub(crate) fn file_text(&self, path: &str) -> Rc<str> {
+        let mut texts = self.texts.borrow_mut();
+        let read = || codebase::decode_text(&self.tree.read(path, MAX_FILE_BYTES).unwrap_or_default()).into();
+        texts.entry(path.to_owned()).or_insert_with(read).clone()
     }
 
     /// The file of a Python module that a file imports: beside it, in its package, or from the root.
@@ -307,9 +316,10 @@ impl RecipeInput<'_> {
         let files: BTreeSet<String> =
             names.iter().flat_map(|name| [self.package_path(name), (*name).to_owned()]).collect();
         // `/chat` is not named by `/chat/title`.
-        let Ok(mention) =
-            Regex::new(&format!(r"{}/?(?:[^\w/-]|$)", regex::escape(route.path.trim_end_matches('/'))))
-        else {
+        let Ok(mention) = patterns::compile(&format!(
+            r"{}/?(?:[^\w/-]|$)",
+            regex::escape(route.path.trim_end_matches('/'))
+        )) else {
             return false;
         };
         route.path.len() >= MIN_PATH && files.iter().any(|file| mention.is_match(&self.file_text(file)))
@@ -377,6 +387,9 @@ pub fn integrate(
         variant,
         name,
         summaries: RefCell::default(),
+        texts: RefCell::default(),
+        modules: RefCell::default(),
+        applications: RefCell::default(),
     };
     let found = if input.framework.is_none() && !recipe.is_plain_python() {
         let place = input.location_phrase();
@@ -491,7 +504,7 @@ fn pinned_against_sdk(tree: &Tree, package: &str) -> Option<(&'static str, Strin
     };
     let text = codebase::decode_text(&tree.read(&path, MAX_FILE_BYTES).ok()?);
     NEEDS.iter().find_map(|(name, pattern, needed)| {
-        let found = Regex::new(pattern).ok()?.captures(&text)?;
+        let found = patterns::compile(pattern).ok()?.captures(&text)?;
         let version = (found[2].parse().ok()?, found[3].parse().ok()?);
         (version < *needed && NameKind::Version.is_safe_name(&found[1])).then(|| (*name, found[1].to_owned()))
     })
@@ -657,7 +670,7 @@ pub(crate) fn name_or_placeholder(name: &str) -> &str {
 fn python_version(input: &RecipeInput<'_>) -> String {
     let text = input.tree.read(&input.package_path("pyproject.toml"), 1 << 20).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let wanted = Regex::new(r#"requires-python\s*=\s*["'](?:>=|~=|\^|==)\s*3\.(\d+)"#).ok();
+    let wanted = patterns::compile(r#"requires-python\s*=\s*["'](?:>=|~=|\^|==)\s*3\.(\d+)"#).ok();
     let minor = wanted.and_then(|wanted| wanted.captures(&text)?.get(1)?.as_str().parse().ok());
     format!("3.{}", minor.unwrap_or(MIN_PYTHON_MINOR).max(MIN_PYTHON_MINOR))
 }
@@ -671,9 +684,10 @@ fn narrow_python(input: &RecipeInput<'_>, manager: PackageManager) -> Option<Str
         return None;
     }
     let text = input.file_text(&input.package_path("pyproject.toml"));
-    let declared =
-        Regex::new(r#"(?m)^(requires-python|python)\s*=\s*["']((?:>=|~=|\^|~|>)\s*3\.(\d+)[^"'\n]*)["']"#)
-            .ok()?;
+    let declared = patterns::compile(
+        r#"(?m)^(requires-python|python)\s*=\s*["']((?:>=|~=|\^|~|>)\s*3\.(\d+)[^"'\n]*)["']"#,
+    )
+    .ok()?;
     let found = declared.captures(&text)?;
     let minor: u32 = found[3].parse().ok()?;
     (minor < MIN_PYTHON_MINOR && NameKind::Version.is_safe_name(&found[2])).then(|| {
@@ -688,7 +702,7 @@ fn narrow_python(input: &RecipeInput<'_>, manager: PackageManager) -> Option<Str
 
 /// The minor version of Python that the program's image is built with, if it is older than the SDK needs.
 fn old_image(tree: &Tree, package: &str) -> Option<u32> {
-    let from = Regex::new(r"(?m)^FROM\s+(?:\S+/)?python:3\.(\d+)").ok()?;
+    let from = patterns::compile(r"(?m)^FROM\s+(?:\S+/)?python:3\.(\d+)").ok()?;
     let path = if package.is_empty() { "Dockerfile".to_owned() } else { format!("{package}/Dockerfile") };
     let text = codebase::decode_text(&tree.read(&path, 256 * 1024).ok()?);
     let minor: u32 = from.captures(&text)?[1].parse().ok()?;

@@ -1,7 +1,7 @@
 //! Detects existing FluxLoop projects and the release line of the CLI in use.
 
+use crate::patterns;
 use codebase::{NameKind, NameRedactor};
-use regex::Regex;
 use serde_json::Value;
 use tree::Tree;
 
@@ -103,10 +103,11 @@ fn declared_release_line(
 /// The newest release line that a requirement such as `fluxloop-cli==0.2.30`, `~=0.3.5`, `<0.4` or `>=0.2`
 /// allows, and the version specifier as written.
 fn required_release_line(text: &str) -> Option<(ReleaseLine, String)> {
-    let name = Regex::new(r#"(?m)^[^#\n]*?\bfluxloop[-_.]cli\b(?:\s*=\s*["']|["']?\s*)([^"'#;\n]*)"#).ok()?;
+    let name =
+        patterns::compile(r#"(?m)^[^#\n]*?\bfluxloop[-_.]cli\b(?:\s*=\s*["']|["']?\s*)([^"'#;\n]*)"#).ok()?;
     let found = name.captures(text)?;
     let wanted = found.get(1)?.as_str().trim().trim_end_matches([',', ']']).trim();
-    let bound = Regex::new(r"(==|~=|<|\^|~)\s*(\d+(?:\.\d+)*)").ok()?;
+    let bound = patterns::compile(r"(==|~=|<|\^|~)\s*(\d+(?:\.\d+)*)").ok()?;
     let line = match bound.captures(wanted) {
         None => ReleaseLine::NEWEST,
         Some(bound) => match (&bound[1], ReleaseLine::from_version(&bound[2])?) {
@@ -120,7 +121,7 @@ fn required_release_line(text: &str) -> Option<(ReleaseLine, String)> {
 
 /// The inputs file of a 0.2 or 0.3 project, relative to its folder.
 pub(crate) fn find_inputs_file(tree: &Tree, folder: &str) -> Option<String> {
-    let pattern = Regex::new(r#"(?m)^inputs_file:\s*["']?([^"'#\n]+?)["']?\s*(?:#.*)?$"#).ok()?;
+    let pattern = patterns::compile(r#"(?m)^inputs_file:\s*["']?([^"'#\n]+?)["']?\s*(?:#.*)?$"#).ok()?;
     let texts = ["simulation.yaml", "input.yaml"].iter().filter_map(|file| {
         String::from_utf8(tree.read(&format!("{folder}/configs/{file}"), MAX_MANIFEST_BYTES).ok()?).ok()
     });

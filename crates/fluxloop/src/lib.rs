@@ -27,6 +27,7 @@ mod layout;
 mod middleware;
 mod node;
 mod package;
+mod patterns;
 pub mod project;
 mod python;
 mod python_module;

@@ -1,8 +1,8 @@
 //! The documented integration for JavaScript programs: `app.use(fluxloop(…))`.
 
+use crate::patterns;
 use codebase::plan::{Anchor, AnchorKind, Edit, Payload, Strategy};
 use codebase::{Framework, NameRedactor, summarize_file};
-use regex::Regex;
 use tree::Tree;
 
 /// The edit that registers the middleware right after the application is created.
@@ -22,7 +22,7 @@ pub(crate) fn middleware_edit(
         .and_then(|bytes| String::from_utf8(bytes).ok())
         .unwrap_or_default();
     let line = text.lines().nth(anchor.line.saturating_sub(1) as usize).unwrap_or_default().trim();
-    let named = Regex::new(r"^(?:export\s+)?(?:const|let|var)\s+(\w+)")
+    let named = patterns::compile(r"^(?:export\s+)?(?:const|let|var)\s+(\w+)")
         .ok()
         .and_then(|name| Some(name.captures(line)?[1].to_owned()));
     let name = named.ok_or_else(|| {

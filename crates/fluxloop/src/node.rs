@@ -1,10 +1,11 @@
 //! Integration of JavaScript and TypeScript programs: over HTTP, or with the documented middleware.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
+use crate::patterns;
 use codebase::package_manager::PackageManager;
 use codebase::{NameKind, Profile, Route};
-use regex::Regex;
 
 use crate::blocker::Blocker;
 use crate::candidate::{Candidate, CandidateKind, depth_penalty, rank_name};
@@ -140,7 +141,7 @@ fn nothing_found(input: &RecipeInput<'_>) -> Blocker {
 
 /// Where a program takes messages over a socket, for a sentence that says that no route of it fits.
 fn socket_phrase(input: &RecipeInput<'_>) -> String {
-    let Ok(listens) = Regex::new(r"\b(?:socket|client|io|ws)\.on\(\s*[\x22'`](\w+)[\x22'`]") else {
+    let Ok(listens) = patterns::compile(r"\b(?:socket|client|io|ws)\.on\(\s*[\x22'`](\w+)[\x22'`]") else {
         return String::new();
     };
     let agents = input.agents().map(|agent| agent.path.clone());
@@ -331,8 +332,8 @@ fn resolve_endpoint(
         // The header is read where the caller is checked.
         let checks = route.guard_files.iter().map(|file| input.file_text(file));
         let own = guard_class_text(input, &guard).or_else(|| imported_text(input, &route.file, &guard));
-        let texts: Vec<String> =
-            [source, input.file_text(&route.file)].into_iter().chain(checks).chain(own).collect();
+        let texts: Vec<Rc<str>> =
+            [source.into(), input.file_text(&route.file)].into_iter().chain(checks).chain(own).collect();
         endpoint.require_credentials(&shown, &texts.join("\n"));
     }
     if let Some(what) = waits_for_upload(input, route) {
@@ -342,10 +343,10 @@ fn resolve_endpoint(
 }
 
 /// The text of the file that one of the program's files imports a name from.
-fn imported_text(input: &RecipeInput<'_>, route: &str, name: &str) -> Option<String> {
+fn imported_text(input: &RecipeInput<'_>, route: &str, name: &str) -> Option<Rc<str>> {
     let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
     let files: BTreeSet<&str> = anchors.map(|anchor| anchor.path.as_str()).chain([route]).collect();
-    let import = Regex::new(&format!(
+    let import = patterns::compile(&format!(
         r#"\b{}\b[^;\n]*?(?:from\s+|require\(\s*)["'](\.{{1,2}}/[^"']+)["']"#,
         regex::escape(name)
     ))
@@ -359,9 +360,10 @@ fn imported_text(input: &RecipeInput<'_>, route: &str, name: &str) -> Option<Str
 }
 
 /// The text of the file of a guard that `NestJS` runs before all routes: `{ provide: APP_GUARD, useClass: AuthGuard }`.
-fn guard_class_text(input: &RecipeInput<'_>, guard: &str) -> Option<String> {
+fn guard_class_text(input: &RecipeInput<'_>, guard: &str) -> Option<Rc<str>> {
     const PLACES: &[&str] = &["src/app.module.ts", "src/main.ts"];
-    let listed = Regex::new(r"(?:APP_GUARD[^}]*useClass\s*:\s*|useGlobalGuards\(\s*new\s+)(\w+)").ok()?;
+    let listed =
+        patterns::compile(r"(?:APP_GUARD[^}]*useClass\s*:\s*|useGlobalGuards\(\s*new\s+)(\w+)").ok()?;
     let (file, text) = PLACES
         .iter()
         .map(|file| (*file, input.file_text(&input.package_path(file))))
@@ -372,7 +374,8 @@ fn guard_class_text(input: &RecipeInput<'_>, guard: &str) -> Option<String> {
         guard.to_owned()
     };
     let import =
-        Regex::new(&format!(r#"\b{}\b[^;]*?from\s+["'`]([^"'`]+)["'`]"#, regex::escape(&class))).ok()?;
+        patterns::compile(&format!(r#"\b{}\b[^;]*?from\s+["'`]([^"'`]+)["'`]"#, regex::escape(&class)))
+            .ok()?;
     let module = import.captures(&text)?[1].to_owned();
     let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
     let path = match module.strip_prefix("./") {
@@ -386,9 +389,9 @@ fn guard_class_text(input: &RecipeInput<'_>, guard: &str) -> Option<String> {
 fn reads_only_forms(input: &RecipeInput<'_>) -> bool {
     let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
     let files: BTreeSet<&str> = anchors.map(|anchor| anchor.path.as_str()).collect();
-    let text: String = files.into_iter().map(|file| input.file_text(file)).collect();
+    let text: String = files.into_iter().map(|file| input.file_text(file).to_string()).collect();
     let reads_json =
-        Regex::new(r"\.use\(\s*(?:express|bodyParser)?\.?json\(|bodyParser\(\)|bodyParser\.json\(")
+        patterns::compile(r"\.use\(\s*(?:express|bodyParser)?\.?json\(|bodyParser\(\)|bodyParser\.json\(")
             .is_ok_and(|json| json.is_match(&text));
     input.recipe().name == "express" && text.contains("urlencoded(") && !reads_json
 }
@@ -398,11 +401,12 @@ fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Optio
     if let Some(guard) = find_guard(&route.guards) {
         return Some(guard.clone());
     }
-    let asks = Regex::new(r"\b(getAuth|getServerSession|getSession|getServerAuthSession|validateSession|validateRequest|requireAuth\w*|requireUser\w*|ensure\w*(?:Session|Auth|User)\w*|require\w*Session|authenticate\w*|currentUser|verifyToken|auth|getUser)\(").ok()?;
+    let asks = patterns::compile(r"\b(getAuth|getServerSession|getSession|getServerAuthSession|validateSession|validateRequest|requireAuth\w*|requireUser\w*|ensure\w*(?:Session|Auth|User)\w*|require\w*Session|authenticate\w*|currentUser|verifyToken|auth|getUser)\(").ok()?;
     if let Some(found) = asks.captures(source).and_then(|found| found.get(1)) {
         // To look who calls is no guard: a guard turns others away.
         let name = found.as_str().to_lowercase();
-        let turns_away = Regex::new(r"\b40[13]\b|[Uu]nauthori[sz]ed|\bthrow\b|redirect\(|error\(").ok()?;
+        let turns_away =
+            patterns::compile(r"\b40[13]\b|[Uu]nauthori[sz]ed|\bthrow\b|redirect\(|error\(").ok()?;
         let is_guard = ["require", "ensure", "validate", "authenticate", "verify"]
             .iter()
             .any(|word| name.starts_with(word));
@@ -412,11 +416,11 @@ fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Optio
     }
     let router = input.file_text(&route.file);
     let wrapped =
-        Regex::new(r"export\s+default\s+(\w*(?:[Aa]uth|[Ss]ession|[Ll]ogin|[Pp]rotect)\w*)\(").ok()?;
+        patterns::compile(r"export\s+default\s+(\w*(?:[Aa]uth|[Ss]ession|[Ll]ogin|[Pp]rotect)\w*)\(").ok()?;
     if let Some(found) = wrapped.captures(&router).and_then(|found| found.get(1)) {
         return Some(found.as_str().to_owned());
     }
-    let before = Regex::new(r"\.use\(\s*(?:[\x22'`][^\x22'`]*[\x22'`]\s*,\s*)?(\w*(?:[Aa]uth|[Jj]wt|[Pp]rotect|[Vv]erifyToken)\w*)").ok()?;
+    let before = patterns::compile(r"\.use\(\s*(?:[\x22'`][^\x22'`]*[\x22'`]\s*,\s*)?(\w*(?:[Aa]uth|[Jj]wt|[Pp]rotect|[Vv]erifyToken)\w*)").ok()?;
     if let Some(found) = before.captures(&router).and_then(|found| found.get(1)) {
         return Some(found.as_str().to_owned());
     }
@@ -434,21 +438,22 @@ fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Optio
     if let Some(file) = refusing_hook(input, route) {
         return Some(file.to_owned());
     }
-    let everywhere = Regex::new(r"(APP_GUARD|useGlobalGuards|apply\(\s*\w*Auth\w*)").ok()?;
+    let everywhere = patterns::compile(r"(APP_GUARD|useGlobalGuards|apply\(\s*\w*Auth\w*)").ok()?;
     let before_all =
         ["src/app.module.ts", "src/main.ts"].map(|file| input.file_text(&input.package_path(file))).concat();
     let all = everywhere
         .captures(&before_all)
         .and_then(|found| found.get(1))
         .map(|found| found.as_str().to_owned());
-    let is_refused = Regex::new(r"\b401\b|[Uu]nauthorized").ok()?.is_match(source);
+    let is_refused = patterns::compile(r"\b401\b|[Uu]nauthorized").ok()?.is_match(source);
     all.or_else(|| is_refused.then(|| OWN_CHECK.to_owned()))
 }
 
 /// A middleware from a file of its own that runs before all routes and refuses callers: `app.use(requireKey(config))`.
 fn imported_guard(input: &RecipeInput<'_>, route: &Route) -> Option<String> {
-    let used = Regex::new(r"\b(?:app|server|router|fastify)\.(?:use|register)\(\s*(\w+)\s*[(),]").ok()?;
-    let refuses = Regex::new(r"\b401\b|\b403\b|[Uu]nauthori[sz]ed").ok()?;
+    let used =
+        patterns::compile(r"\b(?:app|server|router|fastify)\.(?:use|register)\(\s*(\w+)\s*[(),]").ok()?;
+    let refuses = patterns::compile(r"\b401\b|\b403\b|[Uu]nauthori[sz]ed").ok()?;
     let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
     let files: BTreeSet<&str> =
         anchors.map(|anchor| anchor.path.as_str()).chain([route.file.as_str()]).collect();
@@ -467,15 +472,15 @@ fn imported_guard(input: &RecipeInput<'_>, route: &Route) -> Option<String> {
 
 /// A middleware written in place that refuses callers: `app.use("/api/*", async (c, next) => { … 401 … })`.
 fn refusing_middleware(text: &str, path: &str) -> Option<String> {
-    let begins = Regex::new(
+    let begins = patterns::compile(
         r"\.use\(\s*(?:[\x22'`]([^\x22'`]*)[\x22'`]\s*,\s*)?(?:async\s*)?(?:function\s*\w*\s*)?\(\s*\w+",
     )
     .ok()?;
-    let ends = Regex::new(
+    let ends = patterns::compile(
         r"\n\s*\.?\w*\.?(?:use|get|post|put|delete|route|listen|on|all)\(|\n(?:app|server|export|const)\b",
     )
     .ok()?;
-    let refuses = Regex::new(r"\b401\b|[Uu]nauthori[sz]ed|UNAUTHORIZED").ok()?;
+    let refuses = patterns::compile(r"\b401\b|[Uu]nauthori[sz]ed|UNAUTHORIZED").ok()?;
     begins.captures_iter(text).find_map(|found| {
         let under = found.get(1).map_or("", |prefix| prefix.as_str()).trim_end_matches(['*', '/']);
         let start = found.get(0)?.end();
@@ -516,7 +521,7 @@ fn missing_imports(input: &RecipeInput<'_>, route: &str) -> Vec<String> {
     // Written by a build, or by the framework.
     const MADE: &[&str] =
         &["generated", "dist/", "build/", ".prisma", "./$types", "+types", ".astro", "?", ".css", ".scss"];
-    let import = Regex::new(
+    let import = patterns::compile(
         r"(?m)^[^/\n*]*(?:\bfrom\s+|\brequire\(\s*|^import\s+)[\x22'](\.{1,2}/[^\x22'\n]+)[\x22']",
     );
     let Ok(import) = import else { return Vec::new() };
@@ -558,8 +563,8 @@ fn join_path(file: &str, relative: &str) -> String {
 
 /// The path prefix set with `app.setGlobalPrefix("api")` in `NestJS`; an error if it is set to what the code does not show.
 fn global_prefix(input: &RecipeInput<'_>, files: &[String]) -> Result<String, String> {
-    let literal = Regex::new(r#"setGlobalPrefix\(\s*["'`]/?([\w/-]+)["'`]"#);
-    let named = Regex::new(r"setGlobalPrefix\(\s*([^)\n]*?)\s*(?:,|\)|\n)");
+    let literal = patterns::compile(r#"setGlobalPrefix\(\s*["'`]/?([\w/-]+)["'`]"#);
+    let named = patterns::compile(r"setGlobalPrefix\(\s*([^)\n]*?)\s*(?:,|\)|\n)");
     let (Ok(literal), Ok(named)) = (literal, named) else { return Ok(String::new()) };
     let shown = |prefix: &str| format!("/{}", prefix.trim_matches('/'));
     for file in files.iter().take(20) {
@@ -573,7 +578,7 @@ fn global_prefix(input: &RecipeInput<'_>, files: &[String]) -> Result<String, St
         let value = format!(r#"\b{name}\s*(?::[^=\n]+)?=\s*[^;\n]*?["'`]/?([a-z][\w/-]*)["'`]\s*[;)\n]"#);
         let default = format!(r#"{name}[^;\n]*(?:\|\||\?\?)\s*["'`]/?([a-z][\w/-]*)["'`]"#);
         let known = [value, default].iter().find_map(|pattern| {
-            let pattern = Regex::new(pattern).ok()?;
+            let pattern = patterns::compile(pattern).ok()?;
             Some(pattern.captures(&text)?[1].to_owned())
         });
         let line = text[..found.get(0).map_or(0, |found| found.start())].matches('\n').count() + 1;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use regex::Regex;
+use crate::patterns;
 use tree::Tree;
 
 use crate::integrate::RecipeInput;
@@ -17,8 +17,25 @@ pub(crate) struct PythonModule {
     pub(crate) name: String,
 }
 
+/// Words that cannot stand in an import.
+#[rustfmt::skip] // a list, not a column
+const KEYWORDS: &[&str] = &[
+    "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally",
+    "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try",
+    "while", "with", "yield", "None", "True", "False",
+];
+
 /// The module that a file is. The folder is the one from which most of its own imports are found.
 pub(crate) fn resolve_module(input: &RecipeInput<'_>, path: &str) -> Option<PythonModule> {
+    if let Some(known) = input.modules.borrow().get(path) {
+        return known.clone();
+    }
+    let found = search_module(input, path);
+    input.modules.borrow_mut().insert(path.to_owned(), found.clone());
+    found
+}
+
+fn search_module(input: &RecipeInput<'_>, path: &str) -> Option<PythonModule> {
     let (tree, package) = (input.tree, input.package.as_str());
     let join = |folder: &str, name: &str| {
         if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
@@ -74,6 +91,7 @@ pub(crate) fn resolve_module(input: &RecipeInput<'_>, path: &str) -> Option<Pyth
         !part.is_empty()
             && !part.starts_with(|c: char| c.is_ascii_digit())
             && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+            && !KEYWORDS.contains(&part)
     };
     let more_roots = more.into_iter().collect();
     name.split('.').all(is_name).then_some(PythonModule { root, more_roots, name })
@@ -168,7 +186,7 @@ fn has_name(input: &RecipeInput<'_>, file: &str, way: &str, name: &str) -> bool 
     let is_open = ["import *", "__getattr__", "globals()", "setattr("].iter().any(|word| text.contains(word));
     let is_folder =
         file.strip_suffix("__init__.py").is_some_and(|folder| input.file_exists(&format!("{folder}{name}")));
-    let stub = Regex::new(&format!(r"\b{}\b", regex::escape(name)));
+    let stub = patterns::compile(&format!(r"\b{}\b", regex::escape(name)));
     name == "*" || is_open || is_folder || stub.is_ok_and(|stub| stub.is_match(&text))
 }
 

@@ -1,7 +1,7 @@
 //! What programs in all languages have alike: how routes are ranked, named and shown.
 
+use crate::patterns;
 use codebase::Route;
-use regex::Regex;
 
 use crate::candidate::rank_name;
 use crate::endpoint::{AgentEndpoint, OWN_CHECK, find_text_field};
@@ -91,11 +91,11 @@ pub(crate) fn other_routes_phrase(input: &RecipeInput<'_>) -> String {
 
 /// What a handler says to those who have not uploaded anything yet, if it says so.
 pub(crate) fn waits_for_upload(input: &RecipeInput<'_>, route: &Route) -> Option<String> {
-    let refusal = Regex::new(
+    let refusal = patterns::compile(
         r"(?i)[\x22'`](?:[^\x22'`\n]*\b(?:upload|ingest|process|load|index|add)\w*\b[^\x22'`\n]*\bfirst\b|[^\x22'`\n]*\bno\s+(?:\w+\s+){0,2}(?:documents?|papers?|files?|pdfs?|index|data|urls?|websites?|videos?|transcripts?)\b[^\x22'`\n]*\b(?:upload|index|process|load|found|available|ingest)\w*\b|[^\x22'`\n]*\b(?:documents?|files?|pdfs?|index|vector ?store)\b[^\x22'`\n]*\bnot (?:been )?(?:loaded|initiali[sz]ed|uploaded|processed|ready|indexed)\b)[^\x22'`\n]*[\x22'`]",
     )
     .ok()?;
-    let error = Regex::new(r"\b4\d\d\b|\braise\b|\bthrow\b|[Ee]rror").ok()?;
+    let error = patterns::compile(r"\b4\d\d\b|\braise\b|\bthrow\b|[Ee]rror").ok()?;
     let lines = input.source_lines(&route.file, route.line, route.end_line);
     let at = lines.lines().enumerate().position(|(_, line)| refusal.is_match(line))?;
     let near: Vec<&str> = lines.lines().skip(at.saturating_sub(2)).take(5).collect();

@@ -1,6 +1,6 @@
 //! The first input of a new FluxLoop project: one that the repository itself gives as an example, if there is one.
 
-use regex::Regex;
+use crate::patterns;
 
 use crate::integrate::RecipeInput;
 use crate::project::contains_secret;
@@ -28,8 +28,9 @@ const MAX_INPUT_CHARS: usize = 200;
 pub(crate) fn find_sample_input(input: &RecipeInput<'_>, field: Option<&str>) -> String {
     let found = field.and_then(|field| {
         let example =
-            Regex::new(&format!(r#"["']?{}["']?\s*:\s*"([^"\\\n]{{5,}})""#, regex::escape(field))).ok()?;
-        let query = Regex::new(&format!(r"[?&]{}=([\w%+.,!'-]{{5,}})", regex::escape(field))).ok()?;
+            patterns::compile(&format!(r#"["']?{}["']?\s*:\s*"([^"\\\n]{{5,}})""#, regex::escape(field)))
+                .ok()?;
+        let query = patterns::compile(&format!(r"[?&]{}=([\w%+.,!'-]{{5,}})", regex::escape(field))).ok()?;
         FILES.iter().find_map(|file| {
             let text = input.file_text(&input.package_path(file));
             let written = example

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::patterns;
 use codebase::{Agent, FunctionParameter, FunctionSignature, NameKind, ObjectMaker, ParameterKind};
-use regex::Regex;
 
 /// A function, as far as it matters who calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -276,7 +276,7 @@ fn object_method(body: &str, parameter: &str) -> Option<String> {
         "count", "title", "capitalize", "rstrip", "lstrip", "splitlines", "isdigit", "casefold", "index", "isspace",
         "partition", "rpartition", "translate", "zfill", "append", "extend", "copy", "items", "get",
     ];
-    let read = Regex::new(&format!(r"(?:^|[^.\w]){}\.(\w+)(\()?", regex::escape(parameter))).ok()?;
+    let read = patterns::compile(&format!(r"(?:^|[^.\w]){}\.(\w+)(\()?", regex::escape(parameter))).ok()?;
     // A text has methods and no fields.
     let mut members = read.captures_iter(body);
     let found = members.find(|found| found.get(2).is_none() || !OF_TEXTS.contains(&&found[1]))?;
@@ -505,11 +505,11 @@ fn list_element(annotation: &str) -> Option<&str> {
 
 /// Whether code reads `message.role` of the elements of a list, which a dictionary does not have.
 fn reads_attributes_of_messages(body: &str, list: &str) -> bool {
-    let each = Regex::new(&format!(r"for\s+(\w+)\s+in\s+{}\b", regex::escape(list)));
+    let each = patterns::compile(&format!(r"for\s+(\w+)\s+in\s+{}\b", regex::escape(list)));
     let Some(name) = each.ok().and_then(|each| Some(each.captures(body)?.get(1)?.as_str().to_owned())) else {
         return false;
     };
-    Regex::new(&format!(r"\b{}\.(?:role|content)\b", regex::escape(&name)))
+    patterns::compile(&format!(r"\b{}\.(?:role|content)\b", regex::escape(&name)))
         .is_ok_and(|read| read.is_match(body))
 }
 

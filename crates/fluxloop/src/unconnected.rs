@@ -1,7 +1,7 @@
 //! Routes that look like the way users talk to the program, though no call of a model was followed from them.
 
+use crate::patterns;
 use codebase::Route;
-use regex::Regex;
 
 use crate::candidate::rank_name;
 use crate::endpoint::find_text_field;
@@ -26,14 +26,15 @@ pub(crate) fn answering_routes<'i>(input: &'i RecipeInput<'_>) -> impl Iterator<
             if route.model_nearby.is_some() || is_beside { MIN_RANK_WITH_MODEL } else { MIN_RANK_ALONE };
         let takes_text = find_text_field(&route.request).is_some_and(|field| is_said_by_user(&field));
         // Where no model is called at all, a name proves nothing.
-        let is_likely = route.model_nearby.is_some()
-            || !input.profile.agents.is_empty()
-            || input.model_imports().next().is_some()
-            || is_called_like_model(route)
-            || names_model(input).is_some();
-        let may_answer =
-            matches!(route.method.as_str(), "POST" | "ANY") && rank >= enough && takes_text && is_likely;
-        may_answer.then(|| (route, missing_proof(input, route)))
+        let is_candidate = matches!(route.method.as_str(), "POST" | "ANY") && rank >= enough && takes_text;
+        let is_likely = || {
+            route.model_nearby.is_some()
+                || !input.profile.agents.is_empty()
+                || input.model_imports().next().is_some()
+                || is_called_like_model(route)
+                || names_model(input).is_some()
+        };
+        (is_candidate && is_likely()).then(|| (route, missing_proof(input, route)))
     })
 }
 
@@ -76,7 +77,7 @@ fn names_model(input: &RecipeInput<'_>) -> Option<(String, String)> {
         "app/config.py",
         "app/core/config.py",
     ];
-    let setting = Regex::new(
+    let setting = patterns::compile(
         r"\b(?:OPENAI|OPEN_AI|ANTHROPIC|CLAUDE|GEMINI|GOOGLE_AI|GOOGLE_GENAI|GROQ|MISTRAL|COHERE|DEEPSEEK|OPENROUTER|TOGETHER|OLLAMA|LLM|AZURE_OPENAI|BEDROCK|WATSONX)_[A-Z_]*(?:KEY|TOKEN|URL|HOST|MODEL|MODEL_ID|PROVIDER|ENDPOINT)\b",
     )
     .ok()?;

@@ -228,7 +228,8 @@ impl AgentObject {
 fn imported_name(name: &str) -> (String, String) {
     #[rustfmt::skip] // a list, not a column
     const OWN: &[&str] = &[
-        "run", "message", "json", "os", "sys", "ast", "uuid", "Path", "fluxloop", "django", "load_dotenv", "result", "state",
+        "run", "message", "json", "os", "sys", "ast", "uuid", "Path", "fluxloop", "django", "load_dotenv", "result", "state", "runner",
+        "session", "content", "types",
     ];
     if OWN.contains(&name) || name.starts_with('_') {
         let other = format!("agent_{}", name.trim_start_matches('_'));
@@ -274,6 +275,9 @@ impl PythonWrapper<'_> {
         let awaits_object =
             passing.awaits || matches!(object, Some(ObjectSource::Made(made)) if made.is_async);
         let body = match (function.is_async || awaits_object, function.is_generator) {
+            (true, true) if !function.is_async => format!(
+                "async def run(message: str) -> str:\n    return {join}\"\".join([_text(piece) for piece in {call}]){end}"
+            ),
             (true, false) if !function.is_async => {
                 format!("async def run(message: str) -> str:\n    return _text({call})")
             }

@@ -1,7 +1,7 @@
 //! Which field of a request carries the text, what the others are filled with, and which field of a response is the answer.
 
+use crate::patterns;
 use codebase::Route;
-use regex::Regex;
 use serde_json::{Value, json};
 
 use super::{FieldValue, IdForm, RequestField, is_message_list};
@@ -129,10 +129,10 @@ pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option
     let given = if is_key { r"|\(\s*NAME\s*[,)]|[({,]\s*NAME\s*[,}]|\w\s*:\s*NAME\s*[,}\n]" } else { "" };
     let used = format!(r"\bNAME\.\w{given}").replace("NAME", &plain);
     // Where the field is taken out of the body is no use of it.
-    let taken = Regex::new(r"(?s)(?:const|let|var)\s*\{[^}]*\}\s*(?::\s*[^=]+)?=");
+    let taken = patterns::compile(r"(?s)(?:const|let|var)\s*\{[^}]*\}\s*(?::\s*[^=]+)?=");
     let rest = taken.map_or_else(|_| source.to_owned(), |taken| taken.replace_all(source, "").into_owned());
     let source_without_body = rest.as_str();
-    let is_used = Regex::new(&used).is_ok_and(|used| used.is_match(source_without_body));
+    let is_used = patterns::compile(&used).is_ok_and(|used| used.is_match(source_without_body));
     let is_checked = declared.is_some() && route.is_validated;
     let is_left_out = !(is_python_file(&route.file) || is_checked || is_refused || is_used);
     let is_declared_text =
@@ -171,7 +171,7 @@ pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option
         return constant(json!([]));
     }
     // An id of MongoDB has a form of its own.
-    let is_object_id = Regex::new(&format!(r"(?:findById\w*|ObjectId|findOne\w*ById)\(\s*{plain}\b"))
+    let is_object_id = patterns::compile(&format!(r"(?:findById\w*|ObjectId|findOne\w*ById)\(\s*{plain}\b"))
         .is_ok_and(|found| found.is_match(source));
     if is_id_name(name) && is_invented_id(name) && (is_string || is_uuid) && !is_object_id {
         let form = if is_uuid { IdForm::Uuid } else { IdForm::of_name(name) };
@@ -222,11 +222,11 @@ fn is_read_as_object(source: &str, name: &str) -> bool {
     ];
     let plain = regex::escape(name);
     // Its text is that of an object: `json.loads(data)`.
-    let parsed = Regex::new(&format!(r"(?:json\.loads|JSON\.parse)\(\s*(?:\w+\.)*{plain}\s*[,)]"));
+    let parsed = patterns::compile(&format!(r"(?:json\.loads|JSON\.parse)\(\s*(?:\w+\.)*{plain}\s*[,)]"));
     if parsed.is_ok_and(|parsed| parsed.is_match(source)) {
         return true;
     }
-    let Ok(read) = Regex::new(&format!(r"(?:^|[^.\w]){plain}\??\.(\w+)")) else {
+    let Ok(read) = patterns::compile(&format!(r"(?:^|[^.\w]){plain}\??\.(\w+)")) else {
         return false;
     };
     read.captures_iter(source).any(|found| !OF_TEXTS.contains(&&found[1]))
@@ -240,17 +240,19 @@ pub(super) fn is_refused_without(source: &str, name: &str) -> bool {
         format!(r"\b(\w+)\s*(?::\s*[\w\[\] |]+)?=\s*[^=\n;]*[\x22'.]{}\b[\x22')\];,\s]", regex::escape(name));
     // `const { conversation_id: conversationId } = req.body`
     let renamed = format!(r"[{{,]\s*{}\s*:\s*(\w+)\s*(?:[,}}=])", regex::escape(name));
-    let variables = [put_into, renamed].into_iter().filter_map(|pattern| Regex::new(&pattern).ok()).flat_map(
-        |put_into| put_into.captures_iter(source).map(|found| found[1].to_owned()).collect::<Vec<_>>(),
-    );
+    let variables =
+        [put_into, renamed].into_iter().filter_map(|pattern| patterns::compile(&pattern).ok()).flat_map(
+            |put_into| put_into.captures_iter(source).map(|found| found[1].to_owned()).collect::<Vec<_>>(),
+        );
     let names: Vec<String> =
         std::iter::once(name.to_owned()).chain(variables).map(|name| regex::escape(&name)).collect();
     let name = format!("(?:{})", names.join("|"));
     let checks = format!(
         r"!\s*(?:\w+\.)?{name}\b|\bnot\s+(?:\w+\.)?{name}\b|\b{name}\s*(?:is None|===?\s*(?:undefined|null))|{name}[\x22']\s+not\s+in\b"
     );
-    let refusal = Regex::new(r"\b4\d\d\b|\braise\b|\bthrow\b|abort\(|BadRequest|[\x22']?error[\x22']?\s*:");
-    let (Ok(checks), Ok(refusal)) = (Regex::new(&checks), refusal) else { return false };
+    let refusal =
+        patterns::compile(r"\b4\d\d\b|\braise\b|\bthrow\b|abort\(|BadRequest|[\x22']?error[\x22']?\s*:");
+    let (Ok(checks), Ok(refusal)) = (patterns::compile(&checks), refusal) else { return false };
     checks.find_iter(source).any(|found| {
         let after: String = source[found.end()..].chars().take(NEAR).collect();
         // Up to what the check guards, not what comes after it.

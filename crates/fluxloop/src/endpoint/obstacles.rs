@@ -1,5 +1,6 @@
 //! What keeps one text from being sent to a route, and what checks the caller.
 
+use crate::patterns;
 use codebase::Route;
 use regex::Regex;
 
@@ -41,7 +42,7 @@ pub(super) fn find_obstacle(route: &Route, source: &str, shows_answer: bool) -> 
 
 /// Whether a handler gives back something whose fields its own code does not show: `return answer`.
 fn returns_value_of_others(source: &str) -> bool {
-    let returned = Regex::new(r"\breturn\s+(?:await\s+)?([A-Za-z_$][\w$]*)");
+    let returned = patterns::compile(r"\breturn\s+(?:await\s+)?([A-Za-z_$][\w$]*)");
     let made_here = [
         "res",
         "NextResponse",
@@ -75,10 +76,10 @@ pub(super) fn expects_file(route: &Route, source: &str) -> bool {
     ];
     let by_guard = |guard: &String| guard.contains("upload") || guard.contains("multer");
     // Read only if it is there, and nothing says that it has to be.
-    let may_miss = Regex::new(
+    let may_miss = patterns::compile(
         r"req\.files?\?\.|if\s*\(\s*req\.files?\b|(?:File\(\s*(?:default\s*=\s*)?None|Optional\[\s*(?:List\[|list\[)?\s*UploadFile|UploadFile\]?\s*\|\s*None)|request\.(?:files|FILES)\.get\(",
     );
-    let is_refused = Regex::new(
+    let is_refused = patterns::compile(
         r"!\s*req\.files?\b|\bnot\s+(?:file|files|image|upload\w*)\b|[\x22']\w*[\x22']\s+not\s+in\s+request\.files",
     );
     if let (Ok(may_miss), Ok(is_refused)) = (may_miss, is_refused)
@@ -92,10 +93,10 @@ pub(super) fn expects_file(route: &Route, source: &str) -> bool {
 
 /// Whether a handler only renders templates.
 pub(super) fn answers_with_page(source: &str) -> bool {
-    let page = Regex::new(
+    let page = patterns::compile(
         r"\b(?:render_template|TemplateResponse|render_to_string)\(|\breturn render\(|\bres\.render\(",
     );
-    let other = Regex::new(
+    let other = patterns::compile(
         r"\b(?:jsonify|JsonResponse|JSONResponse|Response|PlainTextResponse|StreamingResponse|StreamingHttpResponse)\(|\.json\(",
     );
     let is_in =
@@ -107,7 +108,7 @@ pub(super) fn answers_with_page(source: &str) -> bool {
 
 /// Whether all that a handler gives back is a redirect.
 fn answers_with_redirect(source: &str) -> bool {
-    let returned = Regex::new(r"\breturn\s+(?:await\s+)?([\w.]+)\(?");
+    let returned = patterns::compile(r"\breturn\s+(?:await\s+)?([\w.]+)\(?");
     returned.is_ok_and(|returned| {
         let mut given = returned.captures_iter(source).map(|found| found[1].to_owned()).peekable();
         given.peek().is_some()
@@ -147,13 +148,14 @@ pub(crate) fn is_guard_name(name: &str) -> bool {
 
 /// The headers of its own without which a handler refuses a request.
 pub(super) fn required_headers(source: &str) -> Vec<String> {
-    let read =
-        Regex::new(r#"(?i)\b(\w+)\s*(?::\s*\w+\s*)?=\s*[^=\n]*headers(?:\.get\(|\[)\s*["'](x-[\w-]+)["']"#);
+    let read = patterns::compile(
+        r#"(?i)\b(\w+)\s*(?::\s*\w+\s*)?=\s*[^=\n]*headers(?:\.get\(|\[)\s*["'](x-[\w-]+)["']"#,
+    );
     // `site_key: Annotated[str, Header(alias="X-Site-Key")]`, `key: str = Header(...)`: without a default.
-    let declared = Regex::new(
+    let declared = patterns::compile(
         r"(\w+)\s*:\s*(?:Annotated\[\s*str\s*,\s*Header\(([^)]*)\)\s*\]\s*(=)?|[^=,\n\[]+=\s*Header\(\s*(\.\.\.[^)]*)\))",
     );
-    let alias = Regex::new(r"alias\s*=\s*[\x22']([\w-]+)[\x22']");
+    let alias = patterns::compile(r"alias\s*=\s*[\x22']([\w-]+)[\x22']");
     let (Ok(read), Ok(declared), Ok(alias)) = (read, declared, alias) else { return Vec::new() };
     let asked = read.captures_iter(source).filter(|found| is_refused_without(source, &found[1]));
     let asked = asked.map(|found| found[2].to_lowercase());
@@ -169,20 +171,21 @@ pub(super) fn required_headers(source: &str) -> Vec<String> {
 
 /// The header that code reads credentials from.
 pub(super) fn credential_header(source: &str) -> String {
-    let read = Regex::new(r#"(?i)headers(?:\.get\(|\[|\.)\s*["']?([\w-]*(?:key|token|secret|auth)[\w-]*)"#);
+    let read =
+        patterns::compile(r#"(?i)headers(?:\.get\(|\[|\.)\s*["']?([\w-]*(?:key|token|secret|auth)[\w-]*)"#);
     let found = read.ok().and_then(|read| Some(read.captures(source)?.get(1)?.as_str().to_owned()));
     // `api_key_header = APIKeyHeader(name="X-API-Key")`
     let by_scheme = || {
-        let scheme = Regex::new(r"APIKeyHeader\([^)]*name\s*=\s*[\x22']([\w-]+)[\x22']").ok()?;
+        let scheme = patterns::compile(r"APIKeyHeader\([^)]*name\s*=\s*[\x22']([\w-]+)[\x22']").ok()?;
         Some(scheme.captures(source)?.get(1)?.as_str().to_owned())
     };
     // `key: str = Header(..., alias="X-API-Key")`, `x_api_key: str | None = Header(None)`
     let by_alias = || {
-        let alias = Regex::new(r"Header\([^)]*alias\s*=\s*[\x22']([\w-]+)[\x22']").ok()?;
+        let alias = patterns::compile(r"Header\([^)]*alias\s*=\s*[\x22']([\w-]+)[\x22']").ok()?;
         Some(alias.captures(source)?.get(1)?.as_str().to_owned())
     };
     let by_parameter = || {
-        let parameter = Regex::new(r"(\w*(?:key|token|secret)\w*)\s*:\s*[^=,)]+=\s*Header\(").ok()?;
+        let parameter = patterns::compile(r"(\w*(?:key|token|secret)\w*)\s*:\s*[^=,)]+=\s*Header\(").ok()?;
         Some(parameter.captures(source)?.get(1)?.as_str().replace('_', "-"))
     };
     let found =
@@ -199,7 +202,7 @@ pub(super) fn credential_header(source: &str) -> String {
 /// A member that the code reads from each message but that messages usually do not have.
 pub(super) fn unexpected_message_member(text: &str, list: &str) -> Option<String> {
     const MAX_BODY: usize = 400;
-    let each = Regex::new(&format!(
+    let each = patterns::compile(&format!(
         r"{}\s*(?:\?\.|\.)\s*(?:map|forEach|filter|reduce)\(\s*(?:async\s*)?\(?\s*(\w+)",
         regex::escape(list)
     ))
@@ -210,7 +213,7 @@ pub(super) fn unexpected_message_member(text: &str, list: &str) -> Option<String
     let rest: String = text[found.get(0)?.start()..].chars().take(MAX_BODY).collect();
     let text = rest.split_once("\n\n").map_or(rest.as_str(), |(body, _)| body);
     let text = text.split_once("});").map_or(text, |(body, _)| body);
-    let members = Regex::new(&format!(r"\b{}\??\.(\w+)", regex::escape(name))).ok()?;
+    let members = patterns::compile(&format!(r"\b{}\??\.(\w+)", regex::escape(name))).ok()?;
     let usual =
         ["role", "content", "parts", "id", "name", "type", "text", "toolInvocations", "metadata", "length"];
     let mut read = members.captures_iter(text).filter_map(|found| Some(found.get(1)?.as_str().to_owned()));

@@ -1,6 +1,6 @@
 //! Handlers that answer with a page: the answer is what they hand to its template.
 
-use regex::Regex;
+use crate::patterns;
 
 use super::fields::{MESSAGE_LIST_FIELDS, find_reply_field};
 
@@ -19,9 +19,9 @@ pub(super) fn page_variable(source: &str, request: &[String]) -> Option<String> 
 
 /// What a handler hands to its templates: `render_template("a.html", answer=answer)`, `render(request, "a.html", {"answer": …})`.
 fn template_variables(source: &str) -> Option<Vec<String>> {
-    let call = Regex::new(r"\b(?:render_template|TemplateResponse|render_to_string|render)\(").ok()?;
-    let keyword = Regex::new(r"(?:^|[,(])\s*(\w+)\s*=[^=]").ok()?;
-    let key = Regex::new(r#"["'](\w+)["']\s*:"#).ok()?;
+    let call = patterns::compile(r"\b(?:render_template|TemplateResponse|render_to_string|render)\(").ok()?;
+    let keyword = patterns::compile(r"(?:^|[,(])\s*(\w+)\s*=[^=]").ok()?;
+    let key = patterns::compile(r#"["'](\w+)["']\s*:"#).ok()?;
     let mut names: Vec<String> = Vec::new();
     let mut add = |name: &str| {
         let is_option =
@@ -38,8 +38,8 @@ fn template_variables(source: &str) -> Option<Vec<String>> {
         let last = given.rsplit(',').next().unwrap_or_default().trim().trim_start_matches("context=").trim();
         if !last.is_empty() && last.chars().all(|c| c.is_alphanumeric() || c == '_') {
             let last = regex::escape(last);
-            let made = Regex::new(&format!(r"\b{last}\s*=\s*\{{([^}}]*)\}}")).ok()?;
-            let set = Regex::new(&format!(r#"\b{last}\[\s*["'](\w+)["']\s*\]\s*="#)).ok()?;
+            let made = patterns::compile(&format!(r"\b{last}\s*=\s*\{{([^}}]*)\}}")).ok()?;
+            let set = patterns::compile(&format!(r#"\b{last}\[\s*["'](\w+)["']\s*\]\s*="#)).ok()?;
             let made: Vec<String> = made.captures_iter(source).map(|found| found[1].to_owned()).collect();
             made.iter().flat_map(|made| key.captures_iter(made)).for_each(|name| add(&name[1]));
             set.captures_iter(source).for_each(|name| add(&name[1]));

@@ -1,6 +1,6 @@
 //! The path of a route with values for its parameters.
 
-use regex::Regex;
+use crate::patterns;
 
 use super::fields::field_variable;
 use super::{IdForm, invented_id_warning};
@@ -31,7 +31,7 @@ pub(super) fn path_parts(path: &str, warnings: &mut Vec<String>) -> Result<Vec<P
     if path.contains("(computed)") {
         return Err("the path of the route is computed at run time".to_owned());
     }
-    let parameter = Regex::new(r"\{(\w+)(?::(\w+))?\}|<(?:(\w+):)?(\w+)>|:(\w+)|\[(\w+)\]")
+    let parameter = patterns::compile(r"\{(\w+)(?::(\w+))?\}|<(?:(\w+):)?(\w+)>|:(\w+)|\[(\w+)\]")
         .map_err(|error| error.to_string())?;
     let (mut parts, mut last) = (Vec::new(), 0);
     for found in parameter.captures_iter(&path) {

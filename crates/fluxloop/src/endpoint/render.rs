@@ -181,6 +181,9 @@ impl AgentEndpoint {
             helpers.push_str(&render_template(
                 include_str!("../templates/opening.py"),
                 &[
+                    ("VERB", opening.verb),
+                    ("METHOD", &opening.verb.to_uppercase()),
+                    ("BODY", if opening.verb == "post" { ", json={}" } else { "" }),
                     ("PATH", &json!(opening.path).to_string()),
                     ("HEADERS", headers),
                     ("NAME", &opening.path.replace(['"', '\\', '{', '}'], "")),

@@ -1,6 +1,6 @@
 //! Websockets that answer one message with one: how a handler takes the text, and what it sends before.
 
-use regex::Regex;
+use crate::patterns;
 
 use super::fields::find_text_field;
 
@@ -18,10 +18,10 @@ impl SocketTalk {
     pub(super) fn from_source(source: &str) -> Result<Self, &'static str> {
         const UNCLEAR: &str =
             "talks over a websocket, and its handler does not show that one message gets one answer";
-        let receive = Regex::new(
+        let receive = patterns::compile(
             r"\b(?:(\w+)\s*(?::\s*[\w\[\], ]+)?=\s*)?(json\.loads\(\s*)?await\s+\w+\.(?:receive_(text|json)\(|iter_text)",
         );
-        let send = Regex::new(r"\.send_(?:text|json)\(");
+        let send = patterns::compile(r"\.send_(?:text|json)\(");
         let (Ok(receive), Ok(send)) = (receive, send) else { return Err(UNCLEAR) };
         let lines: Vec<&str> = source.lines().collect();
         let Some((at, found)) =
@@ -40,7 +40,7 @@ impl SocketTalk {
         }
         let name = found.get(1).map_or("", |name| name.as_str());
         let is_json = found.get(2).is_some() || found.get(3).is_some_and(|kind| kind.as_str() == "json");
-        let parsed = Regex::new(&format!(r"\b(\w+)\s*=\s*json\.loads\(\s*{}\b", regex::escape(name)));
+        let parsed = patterns::compile(&format!(r"\b(\w+)\s*=\s*json\.loads\(\s*{}\b", regex::escape(name)));
         let object = parsed
             .ok()
             .and_then(|parsed| Some(parsed.captures(source)?.get(1)?.as_str().to_owned()))
@@ -94,7 +94,8 @@ fn is_in_loop(lines: &[&str], received: usize, line: usize) -> bool {
 }
 
 fn text_field(source: &str, object: &str) -> Option<String> {
-    let read = Regex::new(&format!(r#"\b{}(?:\.get\(|\[)\s*["'](\w+)["']"#, regex::escape(object))).ok()?;
+    let read =
+        patterns::compile(&format!(r#"\b{}(?:\.get\(|\[)\s*["'](\w+)["']"#, regex::escape(object))).ok()?;
     let mut names: Vec<String> = Vec::new();
     for found in read.captures_iter(source) {
         if !names.contains(&found[1].to_owned()) {

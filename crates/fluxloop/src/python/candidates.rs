@@ -334,7 +334,12 @@ pub(super) fn named_candidate(
     let made = seen.assigned_calls.iter().find(|(known, _)| known == name);
     let object = made.and_then(|(_, callee)| AgentObject::from_constructor(callee, &seen.imports));
     let way = object.map(|object| entry_for_object(input, path, &seen, name, object)).transpose();
-    let functions: Vec<&str> = seen.functions.iter().map(|function| function.name.as_str()).take(6).collect();
+    let functions: Vec<String> = seen
+        .functions
+        .iter()
+        .map(|function| input.display_name(&function.name, path, function.line).into_owned())
+        .take(6)
+        .collect();
     let missing = || {
         let known =
             if functions.is_empty() { String::new() } else { format!("; it has {}", functions.join(", ")) };

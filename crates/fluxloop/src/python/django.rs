@@ -1,8 +1,9 @@
 //! The settings of a Django project.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
-use regex::Regex;
+use crate::patterns;
 
 use crate::integrate::RecipeInput;
 
@@ -22,7 +23,7 @@ impl DjangoProject {
 }
 
 /// The text of the settings of a Django project.
-pub(super) fn settings_text(input: &RecipeInput<'_>, django: &DjangoProject) -> Option<String> {
+pub(super) fn settings_text(input: &RecipeInput<'_>, django: &DjangoProject) -> Option<Rc<str>> {
     let place = django.settings.replace('.', "/");
     let folder = if django.folder.is_empty() { String::new() } else { format!("{}/", django.folder) };
     let files = [format!("{folder}{place}.py"), format!("{folder}{place}/__init__.py")];
@@ -31,9 +32,9 @@ pub(super) fn settings_text(input: &RecipeInput<'_>, django: &DjangoProject) -> 
 
 /// The host to name in a request, if the settings allow none of the usual.
 pub(super) fn allowed_host(settings: &str) -> Option<String> {
-    let is_debug = Regex::new(r"(?m)^DEBUG\s*=\s*True").ok()?.is_match(settings);
-    let listed = Regex::new(r"(?m)^ALLOWED_HOSTS\s*=\s*\[([^\]]*)\]").ok()?.captures(settings)?;
-    let names = Regex::new(r"[\x22']([^\x22']+)[\x22']").ok()?;
+    let is_debug = patterns::compile(r"(?m)^DEBUG\s*=\s*True").ok()?.is_match(settings);
+    let listed = patterns::compile(r"(?m)^ALLOWED_HOSTS\s*=\s*\[([^\]]*)\]").ok()?.captures(settings)?;
+    let names = patterns::compile(r"[\x22']([^\x22']+)[\x22']").ok()?;
     let hosts: Vec<&str> =
         names.captures_iter(listed.get(1)?.as_str()).filter_map(|host| Some(host.get(1)?.as_str())).collect();
     let is_usual = |host: &str| matches!(host, "*" | "localhost" | "127.0.0.1");
@@ -43,12 +44,12 @@ pub(super) fn allowed_host(settings: &str) -> Option<String> {
 
 /// The settings module that `manage.py` names.
 pub(super) fn django_settings(input: &RecipeInput<'_>) -> Option<DjangoProject> {
-    let pattern = Regex::new(r#"DJANGO_SETTINGS_MODULE["']\s*,\s*["']([\w.]+)["']"#).ok()?;
+    let pattern = patterns::compile(r#"DJANGO_SETTINGS_MODULE["']\s*,\s*["']([\w.]+)["']"#).ok()?;
     // The folder of the package, else one that a file of the program is in.
     let files = input.agents().map(|agent| &agent.path).chain(input.routes().map(|route| &route.file));
     let above = files.flat_map(|path| path.match_indices('/').map(|(end, _)| path[..end].to_owned()));
-    let folders: BTreeSet<String> = above.chain([input.package.clone()]).take(200).collect();
-    folders.into_iter().find_map(|folder| {
+    let folders: BTreeSet<String> = std::iter::once(input.package.clone()).chain(above).collect();
+    folders.into_iter().take(200).find_map(|folder| {
         let path = if folder.is_empty() { "manage.py".to_owned() } else { format!("{folder}/manage.py") };
         let settings = pattern.captures(&input.file_text(&path))?.get(1)?.as_str().to_owned();
         Some(DjangoProject { settings, folder })

@@ -1,7 +1,7 @@
 //! Whether a function or an object can be called with one text, and how.
 
+use crate::patterns;
 use codebase::{Evidence, FileSummary, FunctionParameter, FunctionSignature, NameKind};
-use regex::Regex;
 
 use super::{EntryMethod, FunctionEntry, ObjectSource};
 use crate::application::Application;
@@ -39,7 +39,7 @@ pub(super) fn entry_by_function(
     if own.is_some_and(|own| own.returns.as_deref().is_some_and(|returns| returns.trim() == "None")) {
         return Err("its type says that it gives nothing back".to_owned());
     }
-    if Regex::new(r"(?:^|[^.\w])input\(").is_ok_and(|asks| asks.is_match(&body)) {
+    if patterns::compile(r"(?:^|[^.\w])input\(").is_ok_and(|asks| asks.is_match(&body)) {
         return Err("it asks on the terminal".to_owned());
     }
     if own.is_some_and(|own| own.returns.is_none()) && !function.is_generator && returns_nothing(&body) {
@@ -119,17 +119,17 @@ fn text_for_constructor(seen: &FileSummary, function: &TargetFunction) -> Option
 
 /// Whether a function only prints or stores its answer.
 fn returns_nothing(body: &str) -> bool {
-    Regex::new(r"\breturn[ \t]+\S|\byield\b|:[ \t]*\.\.\.")
+    patterns::compile(r"\breturn[ \t]+\S|\byield\b|:[ \t]*\.\.\.")
         .is_ok_and(|gives| !body.is_empty() && !gives.is_match(body))
 }
 
 /// Whether what a function gives back is a function or class that is written inside it.
 pub(super) fn returns_inner_function(body: &str) -> bool {
-    let inner = Regex::new(r"\n[ \t]+(?:async\s+)?(?:def|class)\s+(\w+)");
+    let inner = patterns::compile(r"\n[ \t]+(?:async\s+)?(?:def|class)\s+(\w+)");
     let Ok(inner) = inner else { return false };
     inner.captures_iter(body).any(|found| {
         let returned = format!(r"\breturn\s+{}\b(?:[^\w(]|$)", regex::escape(&found[1]));
-        Regex::new(&returned).is_ok_and(|returned| returned.is_match(body))
+        patterns::compile(&returned).is_ok_and(|returned| returned.is_match(body))
     })
 }
 
@@ -190,7 +190,7 @@ pub(super) fn entry_by_object(
 /// Whether a file runs its object outside of functions: the first is that of a lesson, and the module no part of a program.
 fn runs_on_import(text: &str, name: &str) -> bool {
     let name = regex::escape(name);
-    let run = Regex::new(&format!(
+    let run = patterns::compile(&format!(
         r"(?m)^(?:\w+\s*=\s*|print\(|for\s+\w+\s+in\s+|await\s+)*{name}\.(?:invoke|ainvoke|run|stream|batch|call|kickoff)\("
     ));
     run.is_ok_and(|run| run.is_match(text))
@@ -206,13 +206,14 @@ pub(super) fn object_of_factory(
     let made_in = |path: &str, summary: &FileSummary| {
         let function = summary.functions.iter().find(|function| function.name == callee)?;
         let body = input.source_lines(path, function.line, function.end_line);
-        let returned = Regex::new(r"return\s+([\w.]+)(\()?").ok()?;
+        let returned = patterns::compile(r"return\s+([\w.]+)(\()?").ok()?;
         returned.captures_iter(&body).find_map(|found| {
             let value = found.get(1)?.as_str();
             if found.get(2).is_some() {
                 return AgentObject::from_constructor(value, &summary.imports);
             }
-            let assigned = Regex::new(&format!(r"\b{}\s*=\s*([\w.]+)\(", regex::escape(value))).ok()?;
+            let assigned =
+                patterns::compile(&format!(r"\b{}\s*=\s*([\w.]+)\(", regex::escape(value))).ok()?;
             let maker = assigned.captures(&body)?.get(1)?.as_str().to_owned();
             AgentObject::from_constructor(&maker, &summary.imports)
         })
@@ -248,7 +249,7 @@ pub(super) fn entry_for_object(
             let callee = made.map(|(_, callee)| callee.clone()).or_else(|| {
                 let factory = factory?;
                 let body = input.source_lines(path, factory.line, factory.end_line);
-                let maker = Regex::new(r"\b(RetrievalQA\w*|ConversationalRetrievalChain|LLMChain|ConversationChain|create_retrieval_chain|AgentExecutor|initialize_agent)\b").ok()?;
+                let maker = patterns::compile(r"\b(RetrievalQA\w*|ConversationalRetrievalChain|LLMChain|ConversationChain|create_retrieval_chain|AgentExecutor|initialize_agent)\b").ok()?;
                 Some(maker.captures_iter(&body).last()?[1].to_owned())
             });
             let shown = input.display_name(name, path, 0);

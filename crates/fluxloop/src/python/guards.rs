@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::patterns;
 use codebase::{FileSummary, FunctionParameter, Route};
-use regex::Regex;
 
 use super::django::{django_settings, settings_text};
 use crate::endpoint::{OWN_CHECK, find_guard, is_guard_name};
@@ -41,7 +41,7 @@ pub(super) fn guard_of_route(
         return Some(parameter.name.clone());
     }
     let text = input.file_text(&route.file);
-    let everywhere = Regex::new(
+    let everywhere = patterns::compile(
         r"(?:APIRouter|FastAPI|include_router)\([^)]*dependencies\s*=\s*\[\s*(?:Depends|Security)\(\s*(\w+)",
     )
     .ok()?;
@@ -58,19 +58,20 @@ pub(super) fn guard_of_route(
     if let Some((name, _)) = http_middleware(input, route) {
         return Some(name);
     }
-    let inside = Regex::new(r"\b40[12]\b|HTTP_40[12]|[Uu]nauthori[sz]ed").ok()?;
+    let inside = patterns::compile(r"\b40[12]\b|HTTP_40[12]|[Uu]nauthori[sz]ed").ok()?;
     let checks = inside.is_match(source)
         && ["headers", "session", "token", "auth"].iter().any(|word| source.contains(word));
     // `if "user" not in session: return redirect("/login")`
-    let logs_in = Regex::new(
+    let logs_in = patterns::compile(
         r"(?s)(?:not\s+in\s+session|session\.get\(|session\[).{0,160}?redirect\([^)\n]*(?:login|sign|auth)|return\s+redirect\([^)\n]*(?:login|sign_in|signin)",
     )
     .ok()?
     .is_match(source);
     // `APIKey.objects.get(user=request.user)` finds nothing for a caller who is not logged in.
-    let is_personal =
-        Regex::new(r"(?:user|owner|author)\w*\s*=\s*(?:self\.)?request\.user\b").ok()?.is_match(source)
-            && !source.contains("is_authenticated");
+    let is_personal = patterns::compile(r"(?:user|owner|author)\w*\s*=\s*(?:self\.)?request\.user\b")
+        .ok()?
+        .is_match(source)
+        && !source.contains("is_authenticated");
     (checks || is_personal || logs_in).then(|| OWN_CHECK.to_owned())
 }
 
@@ -89,11 +90,11 @@ fn decorators_above(text: &str, line: u32) -> String {
 
 /// A middleware of the application that refuses callers: its name, and the text of its file.
 pub(super) fn http_middleware(input: &RecipeInput<'_>, route: &Route) -> Option<(String, String)> {
-    let added = Regex::new(
+    let added = patterns::compile(
         r#"(?:middleware\(\s*["']http["']\s*\)\s*(?:\(\s*(\w+)|\n\s*(?:async\s+)?def\s+(\w+))|add_middleware\(\s*(\w+))"#,
     )
     .ok()?;
-    let refuses = Regex::new(r"\b401\b|HTTP_401|[Uu]nauthori[sz]ed").ok()?;
+    let refuses = patterns::compile(r"\b401\b|HTTP_401|[Uu]nauthori[sz]ed").ok()?;
     let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
     let files: BTreeSet<String> =
         anchors.map(|anchor| anchor.path.clone()).chain(input.entry_points()).collect();
@@ -112,8 +113,8 @@ pub(super) fn http_middleware(input: &RecipeInput<'_>, route: &Route) -> Option<
 
 /// Whether a function answers callers that it does not know with 401 or 403, whatever it is called.
 pub(super) fn refuses_callers(input: &RecipeInput<'_>, path: &str, name: &str) -> bool {
-    let refuses = Regex::new(r"\b40[12]\b|HTTP_40[12]|[Uu]nauthori[sz]ed");
-    let forbids = Regex::new(r"\b403\b|HTTP_403");
+    let refuses = patterns::compile(r"\b40[12]\b|HTTP_40[12]|[Uu]nauthori[sz]ed");
+    let forbids = patterns::compile(r"\b403\b|HTTP_403");
     let (Ok(refuses), Ok(forbids)) = (refuses, forbids) else { return false };
     let reads = ["eader", "oken", "ookie", "redential", "oauth2", "session"];
     let body = input.file_summary(path).and_then(|summary| definition_of(input, path, &summary, name));
@@ -130,7 +131,7 @@ pub(super) fn definition_of(
     name: &str,
 ) -> Option<String> {
     let defined =
-        Regex::new(&format!(r"(?m)^(?:async\s+)?(?:def|class)\s+{}\b", regex::escape(name))).ok()?;
+        patterns::compile(&format!(r"(?m)^(?:async\s+)?(?:def|class)\s+{}\b", regex::escape(name))).ok()?;
     let begin = |text: &str| {
         let mut lines = text[defined.find(text)?.start()..].lines();
         let head = lines.next()?;
@@ -153,7 +154,7 @@ pub(super) fn class_permission(text: &str, line: u32) -> Option<String> {
         .skip(begin + 1)
         .take_while(|line| line.is_empty() || line.starts_with([' ', '\t', '#', ')']));
     let class = head[begin].starts_with("class ").then(|| body.collect::<Vec<_>>().join("\n"))?;
-    let listed = Regex::new(r"permission_classes\s*=\s*[\[(]\s*([\w.]+)").ok()?;
+    let listed = patterns::compile(r"permission_classes\s*=\s*[\[(]\s*([\w.]+)").ok()?;
     Some(listed.captures(&class)?.get(1)?.as_str().to_owned())
 }
 
@@ -161,6 +162,7 @@ pub(super) fn class_permission(text: &str, line: u32) -> Option<String> {
 pub(super) fn default_permission(input: &RecipeInput<'_>) -> Option<String> {
     let text = settings_text(input, &django_settings(input)?)?;
     let listed =
-        Regex::new(r"DEFAULT_PERMISSION_CLASSES[\x22']\s*:\s*[\[(]\s*[\x22'][\w.]*\.(IsAuth\w*)").ok()?;
+        patterns::compile(r"DEFAULT_PERMISSION_CLASSES[\x22']\s*:\s*[\[(]\s*[\x22'][\w.]*\.(IsAuth\w*)")
+            .ok()?;
     Some(listed.captures(&text)?.get(1)?.as_str().to_owned())
 }

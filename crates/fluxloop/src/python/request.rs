@@ -1,9 +1,10 @@
 //! The request for a route of a Python program, and what a client does before it.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
+use crate::patterns;
 use codebase::{FileSummary, Route};
-use regex::Regex;
 
 use super::guards::{guard_of_route, http_middleware};
 use crate::application::{find_application, usual_files};
@@ -51,12 +52,6 @@ pub(super) fn resolve_endpoint(
         let file = input.redactor().file(&route.file);
         return Err(vec![Blocker::new(what).at(file, route.line).lifted_by("agent")]);
     }
-    if endpoint.invents_conversation()
-        && let Some((opening, id_field)) = route_that_begins(input, route)
-    {
-        endpoint.begin_by(opening, &id_field, &input.display_route(opening));
-    }
-    endpoint.demand_existing_ids(&source);
     if let Some(page) = page_that_fills_session(input, route, &source) {
         endpoint.open_with(page);
     }
@@ -70,6 +65,15 @@ pub(super) fn resolve_endpoint(
     {
         endpoint.send_to_running_program(LiveState::StartedAs(file));
     }
+    // Only a test client keeps what it has begun in reach of the next request.
+    if endpoint.invents_conversation()
+        && !endpoint.is_socket()
+        && endpoint.live_state().is_none()
+        && let Some((opening, id_field)) = route_that_begins(input, route)
+    {
+        endpoint.begin_by(opening, &id_field, &input.display_route(opening));
+    }
+    endpoint.demand_existing_ids(&source);
     if let Some(guard) = guard_of_route(input, route, parameters, &source) {
         let shown = shown_guard(input, &guard, route);
         // The header is read where the caller is checked.
@@ -78,10 +82,10 @@ pub(super) fn resolve_endpoint(
         let defined = seen.imports.iter().find(|(_, known)| known.as_deref() == Some(guard.as_str()));
         let defined = defined.and_then(|(module, _)| input.module_file(&route.file, module));
         let defined = defined.map(|file| input.file_text(&file));
-        let texts: Vec<String> = [source, input.file_text(&route.file)]
+        let texts: Vec<Rc<str>> = [source.into(), input.file_text(&route.file)]
             .into_iter()
             .chain(checks)
-            .chain(middleware)
+            .chain(middleware.map(Into::into))
             .chain(defined)
             .collect();
         endpoint.require_credentials(&shown, &texts.join("\n"));
@@ -110,10 +114,11 @@ fn file_with_state(input: &RecipeInput<'_>, source: &str) -> Option<String> {
         "port", "host", "debug", "parser", "args", "config", "server", "loop", "app", "address", "reload",
         "workers",
     ];
-    let assigned = Regex::new(r"(?m)^[ \t]+(?:(?:current_app|app|server|application)\.(\w+)|(\w+))\s*=[^=]");
+    let assigned =
+        patterns::compile(r"(?m)^[ \t]+(?:(?:current_app|app|server|application)\.(\w+)|(\w+))\s*=[^=]");
     let assigned = assigned.ok()?;
     let matches =
-        |pattern: String, text: &str| Regex::new(&pattern).is_ok_and(|pattern| pattern.is_match(text));
+        |pattern: String, text: &str| patterns::compile(&pattern).is_ok_and(|pattern| pattern.is_match(text));
     let files: BTreeSet<String> = usual_files(input).into_iter().chain(input.entry_points()).collect();
     files.into_iter().filter(|path| is_python_file(path)).find(|path| {
         let text = input.file_text(path);
@@ -185,12 +190,12 @@ pub(super) fn page_that_fills_session(
     route: &Route,
     source: &str,
 ) -> Option<String> {
-    let read = Regex::new(r#"\bsession\[\s*["'](\w+)["']\s*\]"#).ok()?;
+    let read = patterns::compile(r#"\bsession\[\s*["'](\w+)["']\s*\]"#).ok()?;
     let set = |text: &str, key: &str| {
         let key = regex::escape(key);
         let set =
             format!(r#"\bsession\[\s*["']{key}["']\s*\]\s*=[^=]|\bsession\.setdefault\(\s*["']{key}["']"#);
-        Regex::new(&set).is_ok_and(|set| set.is_match(text))
+        patterns::compile(&set).is_ok_and(|set| set.is_match(text))
     };
     let looks = |key: &str| {
         [
@@ -220,9 +225,9 @@ pub(super) fn page_that_fills_session(
 /// The code of a handler, and of the functions of its file that it hands the request to.
 pub(super) fn source_with_helpers(input: &RecipeInput<'_>, route: &Route, seen: &FileSummary) -> String {
     let mut source = input.source_lines(&route.file, route.line, route.end_line);
-    let Ok(handed) =
-        Regex::new(r"\b(\w+)\(\s*(?:self\.)?request\s*[,)]|(?m)(?:=|return|if|not)\s+(?:await\s+)?(\w+)\(")
-    else {
+    let Ok(handed) = patterns::compile(
+        r"\b(\w+)\(\s*(?:self\.)?request\s*[,)]|(?m)(?:=|return|if|not)\s+(?:await\s+)?(\w+)\(",
+    ) else {
         return source;
     };
     let names: BTreeSet<String> = handed

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use regex::Regex;
+use crate::patterns;
 
 use crate::application::{Application, usual_files};
 use crate::integrate::RecipeInput;
@@ -11,7 +11,8 @@ use crate::package::is_python_file;
 /// Where the application of a web framework starts things: `FastAPI(lifespan=…)`, `@app.on_event("startup")`.
 pub(super) fn start_up(input: &RecipeInput<'_>) -> Option<String> {
     let starts =
-        Regex::new(r#"lifespan\s*=|on_event\(\s*["']startup["']|on_startup\s*=|before_serving"#).ok()?;
+        patterns::compile(r#"lifespan\s*=|on_event\(\s*["']startup["']|on_startup\s*=|before_serving"#)
+            .ok()?;
     let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
     let files: BTreeSet<&str> = anchors.map(|anchor| anchor.path.as_str()).collect();
     files.into_iter().filter(|path| is_python_file(path)).find_map(|path| {
@@ -26,8 +27,8 @@ pub(super) fn started_files(input: &RecipeInput<'_>) -> BTreeSet<String> {
     let anchors = input.profile.frameworks.iter().flat_map(|framework| &framework.anchors);
     let files: BTreeSet<&str> =
         anchors.map(|anchor| anchor.path.as_str()).filter(|path| is_python_file(path)).collect();
-    let begins = Regex::new(r"(?m)^(?:async )?def (?:\w*lifespan\w*|\w*start\w*)\(|^@\w+\.on_event\(");
-    let called = Regex::new(r"(?:^|[^.\w])(\w+)(?:\.\w+)*\(");
+    let begins = patterns::compile(r"(?m)^(?:async )?def (?:\w*lifespan\w*|\w*start\w*)\(|^@\w+\.on_event\(");
+    let called = patterns::compile(r"(?:^|[^.\w])(\w+)(?:\.\w+)*\(");
     let (Ok(begins), Ok(called)) = (begins, called) else { return BTreeSet::new() };
     let mut started = BTreeSet::new();
     for path in files {
@@ -63,7 +64,8 @@ pub(super) fn variables_of_program(
     target: &str,
     application: Option<&Application>,
 ) -> Option<String> {
-    let read = Regex::new(r#"(?m)^[^\s#][^\n]*\bos\.environ\[\s*["']([A-Z][A-Z0-9_]*)["']\s*\]"#).ok()?;
+    let read =
+        patterns::compile(r#"(?m)^[^\s#][^\n]*\bos\.environ\[\s*["']([A-Z][A-Z0-9_]*)["']\s*\]"#).ok()?;
     let app = application.map(|app| {
         let inside = app.module.name.replace('.', "/");
         if app.module.root.is_empty() {
