@@ -2,8 +2,9 @@
 //!
 //! The author of a repository chooses its names, and the reader of a message may be a language model: a name
 //! could carry a prompt injection. A message therefore contains a name only if it looks like a path or
-//! identifier and has at most 80 characters. Anything else is replaced by its location, and [`NameRedactor`]
-//! records it, so that the result can return it next to the message, marked as data.
+//! identifier and has at most 80 characters; a path may have 160, if none of its parts has more than 80. Anything
+//! else is replaced by its location, and [`NameRedactor`] records it, so that the result can return it next to
+//! the message, marked as data.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -66,9 +67,10 @@ impl NameKind {
 
     /// Whether a string may appear in a message as a name of this kind.
     pub fn is_safe_name(self, text: &str) -> bool {
-        // A target has the names of folders, a file and a function, each of which may be as long as a name.
+        // A path has the names of folders and a file, each of which may be as long as a name; a target that of a function, too.
         let (most, parts) = match self {
             Self::Target => (2 * MAX_NAME_CHARS, text.split(['/', ':', '.']).collect()),
+            Self::File | Self::Folder => (2 * MAX_NAME_CHARS, text.split('/').collect()),
             _ => (MAX_NAME_CHARS, vec![text]),
         };
         let is_long = |part: &&str| part.chars().nth(MAX_NAME_CHARS).is_some();

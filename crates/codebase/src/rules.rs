@@ -199,7 +199,7 @@ pub static RULES: &[LibraryRule] = &[
     model("bedrock", "Amazon Bedrock", Python),
     model("openai-compatible", "an OpenAI-compatible service", Python),
     model("openai-compatible", "an OpenAI-compatible service", Node),
-    model("openai", "OpenAI", Node).packages(&["openai"], &["openai"]).constructors(&["OpenAI", "AzureOpenAI"]),
+    model("openai", "OpenAI", Node).packages(&["openai", "openai-api", "openai-edge"], &["openai", "openai-api", "openai-edge"]).constructors(&["OpenAI", "AzureOpenAI"]),
     model("anthropic", "Anthropic", Node).packages(&["@anthropic-ai/sdk"], &["@anthropic-ai/sdk"]).constructors(&["Anthropic"]),
     model("google-genai", "Google Gen AI", Node).packages(&["@google/genai", "@google/generative-ai"], &["@google/genai", "@google/generative-ai"]).constructors(&["GoogleGenAI", "GoogleGenerativeAI"]),
     model("mistral", "Mistral", Node).packages(&["@mistralai/mistralai"], &["@mistralai/mistralai"]).constructors(&["Mistral"]),

@@ -25,6 +25,12 @@ fn is_request_object(name: &str) -> bool {
     matches!(name, "request" | "req" | "args" | "kwargs" | "format")
 }
 
+fn decorate_parts(input: &RecipeInput<'_>, agent: &Agent, contribution: &mut Contribution) {
+    for part in agent.functions.iter().take(MAX_DECORATED_PARTS) {
+        decorate_part(input, part, contribution);
+    }
+}
+
 /// Decorates the agent and the functions it uses. Returns whether the agent itself was decorated.
 pub(crate) fn add_decorations(
     input: &RecipeInput<'_>,
@@ -39,11 +45,7 @@ pub(crate) fn add_decorations(
         (EntryMethod::Route { route, endpoint }, Some(agent))
             if endpoint.is_socket() && agent.name == route.handler =>
         {
-            agent
-                .functions
-                .iter()
-                .take(MAX_DECORATED_PARTS)
-                .for_each(|part| decorate_part(input, part, contribution));
+            decorate_parts(input, agent, contribution);
             return false;
         }
         (EntryMethod::Function(entry), _) => (&entry.function.path, &entry.function.name),
@@ -56,11 +58,12 @@ pub(crate) fn add_decorations(
             if agent.name.rsplit('.').next() == Some(route.handler.as_str())
                 && agent.parameters.iter().all(|parameter| is_request_object(&parameter.name)) =>
         {
-            agent
-                .functions
-                .iter()
-                .take(MAX_DECORATED_PARTS)
-                .for_each(|part| decorate_part(input, part, contribution));
+            decorate_parts(input, agent, contribution);
+            return false;
+        }
+        // It takes no text: it gives back what is run, such as an agent that is made on first use.
+        (EntryMethod::Route { .. }, Some(agent)) if agent.parameters.is_empty() => {
+            decorate_parts(input, agent, contribution);
             return false;
         }
         (EntryMethod::Route { .. }, Some(agent)) => (&agent.path, &agent.name),
@@ -111,8 +114,8 @@ pub(crate) fn add_decorations(
             contribution,
         ),
     };
-    for part in agent.iter().flat_map(|agent| &agent.functions).take(MAX_DECORATED_PARTS) {
-        decorate_part(input, part, contribution);
+    if let Some(agent) = agent {
+        decorate_parts(input, agent, contribution);
     }
     decorated
 }

@@ -398,7 +398,30 @@ fn reads_only_forms(input: &RecipeInput<'_>) -> bool {
 
 /// What checks the caller of a route: a guard in front of it, the handler itself, or something in front of all routes.
 fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Option<String> {
-    if let Some(guard) = find_guard(&route.guards) {
+    // What only documents, or looks at nothing of the request, turns nobody away.
+    let documents = |guard: &&String| {
+        let last = guard.rsplit('.').next().unwrap_or(guard);
+        last.starts_with("Api") && !last.ends_with("Guard")
+    };
+    let guards: Vec<String> = route.guards.iter().filter(|guard| !documents(guard)).cloned().collect();
+    let checks: Vec<Rc<str>> = route.guard_files.iter().map(|file| input.file_text(file)).collect();
+    let reads = [
+        "header",
+        "cookie",
+        "session",
+        "authorization",
+        "req.user",
+        "request.user",
+        "token",
+        "query",
+        "passport",
+    ];
+    let looks = checks.is_empty()
+        || checks.iter().any(|text| {
+            let text = text.to_lowercase();
+            reads.iter().any(|word| text.contains(word))
+        });
+    if let Some(guard) = find_guard(&guards).filter(|_| looks) {
         return Some(guard.clone());
     }
     let asks = patterns::compile(r"\b(getAuth|getServerSession|getSession|getServerAuthSession|validateSession|validateRequest|requireAuth\w*|requireUser\w*|ensure\w*(?:Session|Auth|User)\w*|require\w*Session|authenticate\w*|currentUser|verifyToken|auth|getUser)\(").ok()?;

@@ -143,9 +143,8 @@ fn nothing_found(input: &RecipeInput<'_>) -> Blocker {
         ),
         _ => {
             let used = model_phrase(input);
-            let followed = if used.is_empty() { "found" } else { "followed from a function or route" };
             format!(
-                "no call of a known language model or agent framework was {followed}{place}{used}{routes}"
+                "no call of a known language model or agent framework was followed from a function or route{place}{used}{routes}"
             )
         }
     };

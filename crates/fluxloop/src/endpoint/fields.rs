@@ -18,6 +18,8 @@ pub(super) const INPUT_FIELDS: &[&str] = &[
     "new_message", "input", "msg", "text", "utterance", "content", "instruction", "topic", "q", "description", "task", "goal",
     "request",
 ];
+/// Names that stand for nothing but what a user says.
+const TEXT_FIELDS: &[&str] = &["question", "query", "prompt", "user_message", "user_input", "user_query"];
 pub(super) const MESSAGE_LIST_FIELDS: &[&str] = &["messages", "history", "conversation", "chat_history"];
 #[rustfmt::skip]
 pub(super) const REPLY_FIELDS: &[&str] = &[
@@ -47,6 +49,16 @@ pub(super) fn choose_field(route: &Route, source: &str) -> Option<RequestField> 
         // A parameter may be called like its field: `message.message`.
         let is_declared_text =
             declared(name).is_some_and(|annotation| is_text_type(annotation) || annotation == "string");
+        // `question: Question`, where that is a name for texts of a certain length.
+        let is_alias = TEXT_FIELDS.contains(&name)
+            && declared(name).is_some_and(|annotation| {
+                !annotation.contains("Message")
+                    && annotation.chars().all(char::is_alphanumeric)
+                    && annotation.starts_with(char::is_uppercase)
+            });
+        if is_alias && !is_read_as_object(source, name) {
+            return true;
+        }
         (is_declared_text || !is_read_as_object(source, name))
             && declared(name).is_none_or(|annotation| {
                 is_text_type(annotation) || annotation.trim().trim_end_matches(" | undefined") == "string"
@@ -194,7 +206,7 @@ pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option
         _ => {}
     }
     // Code that reads a field does not tell that it must be there, unless it refuses requests without it.
-    let is_needed = declared.is_some() || is_read_in_any_case || is_id_name(name) || is_refused;
+    let is_needed = declared.is_some() || is_read_in_any_case || is_id_name(name) || is_refused || is_used;
     let variable = field_variable(name);
     let is_text = is_string && !is_list
         || is_uuid

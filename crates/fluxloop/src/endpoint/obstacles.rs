@@ -77,7 +77,7 @@ pub(super) fn expects_file(route: &Route, source: &str) -> bool {
     let by_guard = |guard: &String| guard.contains("upload") || guard.contains("multer");
     // Read only if it is there, and nothing says that it has to be.
     let may_miss = patterns::compile(
-        r"req\.files?\?\.|if\s*\(\s*req\.files?\b|(?:File\(\s*(?:default\s*=\s*)?None|Optional\[\s*(?:List\[|list\[)?\s*UploadFile|UploadFile\]?\s*\|\s*None)|request\.(?:files|FILES)\.get\(",
+        r"(?:includes|startsWith)\([\x22'`]multipart|req\.files?\?\.|if\s*\(\s*req\.files?\b|(?:File\(\s*(?:default\s*=\s*)?None|Optional\[\s*(?:List\[|list\[)?\s*UploadFile|UploadFile\]?\s*\|\s*None)|request\.(?:files|FILES)\.get\(",
     );
     let is_refused = patterns::compile(
         r"!\s*req\.files?\b|\bnot\s+(?:file|files|image|upload\w*)\b|[\x22']\w*[\x22']\s+not\s+in\s+request\.files",

@@ -96,7 +96,12 @@ pub(super) fn entry_by_function(
     }
     let yields_frames =
         function.is_generator && ["data: ", "data:{"].iter().any(|frame| body.contains(frame));
-    let function = TargetFunction { yields_frames, ..function.clone() };
+    // `-> str`, and a message is given back: `return model.invoke(prompt)`.
+    let gives_message = patterns::compile(
+        r"(?m)^[ \t]+return\s+(?:await\s+)?[\w.]*(?:llm|model|chain|agent|chat|executor|graph)\w*\.(?:a?invoke|a?predict_messages)\([^\n]*\)\s*$",
+    );
+    let returns_text = function.returns_text && !gives_message.is_ok_and(|message| message.is_match(&body));
+    let function = TargetFunction { returns_text, yields_frames, ..function.clone() };
     let entry = FunctionEntry { function, module, passing, object, application: around };
     Ok(EntryMethod::Function(Box::new(entry)))
 }

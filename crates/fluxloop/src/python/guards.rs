@@ -106,7 +106,12 @@ pub(super) fn http_middleware(input: &RecipeInput<'_>, route: &Route) -> Option<
             let body = definition_of(input, path, &summary, name)?;
             let is_free =
                 body.contains(&format!("\"{}\"", route.path)) || body.contains(&format!("'{}'", route.path));
-            (refuses.is_match(&body) && !is_free).then(|| (name.to_owned(), body))
+            // It reads who calls, and may answer without handing the request on.
+            let head = body.lines().next().unwrap_or_default();
+            let lower = body.to_lowercase();
+            let is_check = head.contains("BaseHTTPMiddleware")
+                && ["authorization", "x-api-key", "api_key"].iter().any(|word| lower.contains(word));
+            ((refuses.is_match(&body) || is_check) && !is_free).then(|| (name.to_owned(), body))
         })
     })
 }

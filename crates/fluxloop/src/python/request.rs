@@ -73,7 +73,10 @@ pub(super) fn resolve_endpoint(
     {
         endpoint.begin_by(opening, &id_field, &input.display_route(opening));
     }
-    endpoint.demand_existing_ids(&source);
+    // Threads of a provider exist only there.
+    let is_remote = endpoint.invents_conversation() && uses_remote_threads(input, &route.file);
+    let remote = if is_remote { "\nthreads.get(thread_id)  # 404" } else { "" };
+    endpoint.demand_existing_ids(&format!("{source}{remote}"));
     if let Some(guard) = guard_of_route(input, route, parameters, &source) {
         let shown = shown_guard(input, &guard, route);
         // The header is read where the caller is checked.
@@ -91,6 +94,16 @@ pub(super) fn resolve_endpoint(
         endpoint.require_credentials(&shown, &texts.join("\n"));
     }
     Ok(endpoint)
+}
+
+/// Whether a file, or what it imports, goes on with threads of a provider.
+fn uses_remote_threads(input: &RecipeInput<'_>, path: &str) -> bool {
+    let mut module = PythonModule { root: String::new(), more_roots: Vec::new(), name: String::new() };
+    let (_, files) = complete_roots(input, &[path.to_owned()], &mut module);
+    let Ok(used) = patterns::compile(r"threads\.(?:retrieve|messages\.create|runs\.\w+)\(") else {
+        return false;
+    };
+    files.iter().any(|file| used.is_match(&input.file_text(file)))
 }
 
 /// Whether a file, or what it imports, keeps what was uploaded where another process finds it.
@@ -130,13 +143,16 @@ fn file_with_state(input: &RecipeInput<'_>, source: &str) -> Option<String> {
                 return false;
             }
             let plain = regex::escape(name);
-            if field.is_some() { matches(format!(r"\.{plain}\b"), source) } else {
-                let defined =
-                    format!(r"(?m)^{plain}\s*(?::[^=\n]+)?=|^(?:async )?(?:def|class) {plain}\b|^(?:import|from).*\b{plain}\b");
-                matches(format!(r"(?:^|[^.\w]){plain}\b"), source)
-                    && !matches(format!(r"(?:^|[^.\w]){plain}\s*=[^=]"), source)
-                    && !matches(defined, before)
+            if field.is_some() {
+                return matches(format!(r"\.{plain}\b"), source);
             }
+            let nothing = format!(r"(?m)^{plain}\s*(?::[^=\n]+)?=\s*None\b");
+            let defined = format!(
+                r"(?m)^{plain}\s*(?::[^=\n]+)?=|^(?:async )?(?:def|class) {plain}\b|^(?:import|from).*\b{plain}\b"
+            );
+            matches(format!(r"(?:^|[^.\w]){plain}\b"), source)
+                && !matches(format!(r"(?:^|[^.\w]){plain}\s*=[^=]"), source)
+                && (matches(nothing, before) || !matches(defined, before))
         })
     })
 }
