@@ -16,7 +16,7 @@ pub(crate) struct GraphCall {
     pub(crate) context: Option<String>,
     /// For a chain: what it is given, as an expression, and the key of its answer.
     pub(crate) chain: Option<(String, Option<String>)>,
-    /// It is only built: whoever runs it compiles it first.
+    /// It is only built: it has to be compiled before it runs.
     pub(crate) is_builder: bool,
     /// Its checkpointer works only without `await`.
     pub(crate) is_sync: bool,

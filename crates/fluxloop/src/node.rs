@@ -398,7 +398,7 @@ fn reads_only_forms(input: &RecipeInput<'_>) -> bool {
 
 /// What checks the caller of a route: a guard in front of it, the handler itself, or something in front of all routes.
 fn guard_of_route(input: &RecipeInput<'_>, route: &Route, source: &str) -> Option<String> {
-    // What only documents, or looks at nothing of the request, turns nobody away.
+    // What only documents, or does not look at the request, refuses no caller.
     let documents = |guard: &&String| {
         let last = guard.rsplit('.').next().unwrap_or(guard);
         last.starts_with("Api") && !last.ends_with("Guard")

@@ -165,7 +165,7 @@ pub(super) fn value_for_field(route: &Route, name: &str, source: &str) -> Option
     let is_list = annotation.starts_with("list")
         || annotation.ends_with("[]")
         || annotation.is_empty() && is_conversation;
-    // What an empty list would leave out, nobody else knows: `model_ids: list[UUID]`.
+    // What an empty list would leave out, only the user knows: `model_ids: list[UUID]`.
     let holds_values = ["list[uuid", "list[str", "list[int", "string[]", "number[]"];
     let is_extra = ["context", "tags", "attachments", "files", "images", "tools"]
         .iter()
