@@ -1,7 +1,7 @@
 //! What keeps one text from being sent to a route, and what checks the caller.
 
 use crate::patterns;
-use codebase::Route;
+use codebase::{NameKind, Route};
 use regex::Regex;
 
 use super::fields::{STATUS_FIELDS, is_refused_without, tells_reply};
@@ -164,7 +164,8 @@ pub(super) fn required_headers(source: &str) -> Vec<String> {
         let named = alias.captures(given).map(|named| named[1].to_owned());
         named.unwrap_or_else(|| found[1].replace('_', "-"))
     });
-    let mut all: Vec<String> = asked.chain(declared).collect();
+    let mut all: Vec<String> =
+        asked.chain(declared).filter(|name| NameKind::Identifier.is_safe_name(name)).collect();
     all.dedup();
     all
 }
@@ -196,6 +197,7 @@ pub(super) fn credential_header(source: &str) -> String {
         .or_else(by_alias)
         .or_else(by_parameter)
         .or(found)
+        .filter(|name| NameKind::Identifier.is_safe_name(name))
         .unwrap_or_else(|| "Authorization".to_owned())
 }
 

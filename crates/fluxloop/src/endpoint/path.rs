@@ -1,5 +1,7 @@
 //! The path of a route with values for its parameters.
 
+use codebase::NameKind;
+
 use crate::patterns;
 
 use super::fields::field_variable;
@@ -38,6 +40,9 @@ pub(super) fn path_parts(path: &str, warnings: &mut Vec<String>) -> Result<Vec<P
         let Some(all) = found.get(0) else { continue };
         let text = |group: usize| found.get(group).map(|found| found.as_str());
         let name = text(1).or_else(|| text(4)).or_else(|| text(5)).or_else(|| text(6)).unwrap_or_default();
+        if !NameKind::Identifier.is_safe_name(name) {
+            return Err("a parameter in the path of the route has too long a name".to_owned());
+        }
         let kind = text(2).or_else(|| text(3)).unwrap_or_default();
         parts.push(PathPart::Text(path[last..all.start()].to_owned()));
         parts.push(if is_id_name(name) && is_invented_id(name) && kind != "int" {

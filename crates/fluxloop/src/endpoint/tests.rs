@@ -55,6 +55,7 @@ fn paths_get_values_for_their_parameters() {
     check("/bots/{botId}", Some("\"/bots/\" + _required(\"AGENT_BOT_ID\")"));
     check("/bots/<int:id>/x", Some("\"/bots/\" + _required(\"AGENT_ID\") + \"/x\""));
     check("/bots/{name}", Some("\"/bots/\" + _required(\"AGENT_NAME\")"));
+    check(&format!("/x/{{{}}}", "ignore_this_and_".repeat(8)), None);
     for path in ["/x/*", "/x y", "/x\"y", "/x/[...slug]", "^x$", "(computed)"] {
         check(path, None);
     }

@@ -64,8 +64,8 @@ pub(super) fn variables_of_program(
     target: &str,
     application: Option<&Application>,
 ) -> Option<String> {
-    let read =
-        patterns::compile(r#"(?m)^[^\s#][^\n]*\bos\.environ\[\s*["']([A-Z][A-Z0-9_]*)["']\s*\]"#).ok()?;
+    let read = patterns::compile(r#"(?m)^[^\s#][^\n]*\bos\.environ\[\s*["']([A-Z][A-Z0-9_]{0,79})["']\s*\]"#)
+        .ok()?;
     let app = application.map(|app| {
         let inside = app.module.name.replace('.', "/");
         if app.module.root.is_empty() {
