@@ -5,7 +5,7 @@ use codebase::{FileSummary, FunctionSignature, NameKind};
 
 use crate::integrate::RecipeInput;
 use crate::package::is_python_file;
-use crate::python_module::{PythonModule, complete_roots, resolve_module};
+use crate::python_module::{PythonModule, complete_roots, join, resolve_module};
 use crate::recipe::{InProcessClient, find_recipe};
 
 /// An application that can be imported.
@@ -53,22 +53,25 @@ fn main_set_up(text: &str) -> Option<String> {
     .ok()?;
     let found = call.captures(guarded)?[1].to_owned();
     // Another file can import only what the guard does not hide.
-    let top = regex::escape(found.split('.').next().unwrap_or(&found));
+    let top = found.split('.').next().unwrap_or(&found);
+    defines_at_top(before, top).then_some(found)
+}
+
+/// Whether Python code defines, assigns or imports a name outside of functions.
+pub(crate) fn defines_at_top(text: &str, name: &str) -> bool {
+    let name = regex::escape(name);
     let made = patterns::compile(&format!(
-        r"(?m)^(?:async )?(?:def|class) {top}\b|^{top}\s*(?::[^=\n]+)?=|^(?:from|import)\b[^\n]*\b{top}\b"
+        r"(?m)^(?:async )?(?:def|class) {name}\b|^{name}\s*(?::[^=\n]+)?=|^(?:from|import)\b[^\n]*\b{name}\b"
     ));
-    made.is_ok_and(|made| made.is_match(before)).then_some(found)
+    made.is_ok_and(|made| made.is_match(text))
 }
 
 impl Application {
     /// Adds the folders that its imports are found in.
     pub(crate) fn complete_roots(&mut self, input: &RecipeInput<'_>) {
         let inside = self.module.name.replace('.', "/");
-        let join = |name: &str| match self.module.root.as_str() {
-            "" => name.to_owned(),
-            root => format!("{root}/{name}"),
-        };
-        let places = [join(&format!("{inside}.py")), join(&format!("{inside}/__init__.py"))];
+        let places = [format!("{inside}.py"), format!("{inside}/__init__.py")]
+            .map(|file| join(&self.module.root, &file));
         if let Some(path) = places.iter().find(|path| input.file_exists(path)) {
             self.set_up = main_set_up(&input.file_text(path)).filter(|_| !self.is_factory);
             complete_roots(input, std::slice::from_ref(path), &mut self.module);

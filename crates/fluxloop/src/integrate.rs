@@ -20,7 +20,7 @@ use crate::candidate::Candidate;
 use crate::check_commands::is_check_command;
 use crate::config::{ProjectConfig, RunnerConfig};
 use crate::layout::{FluxloopLayout, read_package_json};
-use crate::python_module::PythonModule;
+use crate::python_module::{PythonModule, join};
 use crate::recipe::{Recipe, SdkSupport};
 use crate::release_line::ReleaseLine;
 use crate::{dependency, install, node, package, python, sample_input};
@@ -339,7 +339,7 @@ impl RecipeInput<'_> {
 
     /// Path of a file of the package, relative to the repository root.
     pub(crate) fn package_path(&self, name: &str) -> String {
-        if self.package.is_empty() { name.to_owned() } else { format!("{}/{name}", self.package) }
+        join(&self.package, name)
     }
 
     /// ` in FOLDER` for messages; empty for the root.
@@ -497,12 +497,7 @@ fn pinned_against_sdk(tree: &Tree, package: &str) -> Option<(&'static str, Strin
         ("pydantic", r"(?mi)^pydantic(?:\[[\w,]+\])?\s*(?:==|~=)\s*((\d+)\.(\d+)[\w.]*)", (2, 0)),
         ("httpx", r"(?mi)^httpx\s*(?:==|~=)\s*((\d+)\.(\d+)[\w.]*)", (0, 24)),
     ];
-    let path = if package.is_empty() {
-        "requirements.txt".to_owned()
-    } else {
-        format!("{package}/requirements.txt")
-    };
-    let text = codebase::decode_text(&tree.read(&path, MAX_FILE_BYTES).ok()?);
+    let text = codebase::decode_text(&tree.read(&join(package, "requirements.txt"), MAX_FILE_BYTES).ok()?);
     NEEDS.iter().find_map(|(name, pattern, needed)| {
         let found = patterns::compile(pattern).ok()?.captures(&text)?;
         let version = (found[2].parse().ok()?, found[3].parse().ok()?);
@@ -703,8 +698,7 @@ fn narrow_python(input: &RecipeInput<'_>, manager: PackageManager) -> Option<Str
 /// The minor version of Python that the program's image is built with, if it is older than the SDK needs.
 fn old_image(tree: &Tree, package: &str) -> Option<u32> {
     let from = patterns::compile(r"(?m)^FROM\s+(?:\S+/)?python:3\.(\d+)").ok()?;
-    let path = if package.is_empty() { "Dockerfile".to_owned() } else { format!("{package}/Dockerfile") };
-    let text = codebase::decode_text(&tree.read(&path, 256 * 1024).ok()?);
+    let text = codebase::decode_text(&tree.read(&join(package, "Dockerfile"), 256 * 1024).ok()?);
     let minor: u32 = from.captures(&text)?[1].parse().ok()?;
     (minor < MIN_PYTHON_MINOR).then_some(minor)
 }

@@ -342,21 +342,24 @@ fn resolve_endpoint(
     Ok(endpoint)
 }
 
-/// The text of the file that one of the program's files imports a name from.
+/// The text of the file that a route's file, or one that makes the application, imports a name from.
 fn imported_text(input: &RecipeInput<'_>, route: &str, name: &str) -> Option<Rc<str>> {
     let anchors = input.framework.iter().flat_map(|framework| &framework.anchors);
     let files: BTreeSet<&str> = anchors.map(|anchor| anchor.path.as_str()).chain([route]).collect();
+    files.into_iter().find_map(|file| text_imported_by(input, file, name))
+}
+
+/// The text of the file that another imports a name from, beside it or in another folder.
+fn text_imported_by(input: &RecipeInput<'_>, file: &str, name: &str) -> Option<Rc<str>> {
     let import = patterns::compile(&format!(
         r#"\b{}\b[^;\n]*?(?:from\s+|require\(\s*)["'](\.{{1,2}}/[^"']+)["']"#,
         regex::escape(name)
     ))
     .ok()?;
-    files.into_iter().find_map(|file| {
-        let path = join_path(file, &import.captures(&input.file_text(file))?[1]);
-        let stem = path.strip_suffix(".js").unwrap_or(&path);
-        let places = [".ts", ".js", "/index.ts", "/index.js", ".mjs"];
-        places.iter().map(|end| input.file_text(&format!("{stem}{end}"))).find(|text| !text.is_empty())
-    })
+    let path = join_path(file, &import.captures(&input.file_text(file))?[1]);
+    let stem = path.strip_suffix(".js").unwrap_or(&path);
+    let places = [".ts", ".js", "/index.ts", "/index.js", ".mjs"];
+    places.iter().map(|end| input.file_text(&format!("{stem}{end}"))).find(|text| !text.is_empty())
 }
 
 /// The text of the file of a guard that `NestJS` runs before all routes: `{ provide: APP_GUARD, useClass: AuthGuard }`.
@@ -484,7 +487,7 @@ fn imported_guard(input: &RecipeInput<'_>, route: &Route) -> Option<String> {
         let text = input.file_text(file);
         used.captures_iter(&text).find_map(|found| {
             let name = &found[1];
-            let guard = imported_text(input, file, name)?;
+            let guard = text_imported_by(input, file, name)?;
             let reads =
                 ["header", "cookie", "authorization"].iter().any(|word| guard.to_lowercase().contains(word));
             let is_router = guard.contains("Router(") || guard.contains(".post(");

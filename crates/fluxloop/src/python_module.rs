@@ -37,9 +37,6 @@ pub(crate) fn resolve_module(input: &RecipeInput<'_>, path: &str) -> Option<Pyth
 
 fn search_module(input: &RecipeInput<'_>, path: &str) -> Option<PythonModule> {
     let (tree, package) = (input.tree, input.package.as_str());
-    let join = |folder: &str, name: &str| {
-        if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
-    };
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut roots = vec![package_root(tree, folder)];
     for root in [join(package, "src"), package.to_owned(), String::new(), folder.to_owned()] {
@@ -97,25 +94,34 @@ fn search_module(input: &RecipeInput<'_>, path: &str) -> Option<PythonModule> {
     name.split('.').all(is_name).then_some(PythonModule { root, more_roots, name })
 }
 
-/// Adds the folders that the files which a module imports, and those that they import, find their modules in. Returns what
-/// they import from each other that is not there, and the files.
-pub(crate) fn complete_roots(
+/// The path of something in a folder; of the root, if the folder is empty.
+pub(crate) fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// An import of a module that is, or should be, in the repository.
+enum OwnImport<'i> {
+    /// The folder that it was found from, its file, and the path and name that were imported.
+    Found { root: &'i str, file: &'i str, way: &'i str, name: Option<&'i String> },
+    /// The folder of its package, in which it is not.
+    Missing { root: &'i str, way: &'i str },
+}
+
+/// Follows the imports of files, and of what they import. Returns all of these files.
+fn follow_imports(
     input: &RecipeInput<'_>,
     paths: &[String],
-    module: &mut PythonModule,
-) -> (Vec<String>, BTreeSet<String>) {
+    root: &str,
+    mut visit: impl FnMut(&str, &OwnImport<'_>),
+) -> BTreeSet<String> {
     const MAX_FILES: usize = 80;
-    let join = |folder: &str, name: &str| {
-        if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
-    };
-    let mut roots = vec![module.root.clone()];
+    let mut roots = vec![root.to_owned()];
     for root in [join(&input.package, "src"), input.package.clone(), String::new()] {
         let is_above = |path: &String| root.is_empty() || path.starts_with(&format!("{root}/"));
         if !roots.contains(&root) && paths.iter().all(is_above) {
             roots.push(root);
         }
     }
-    let mut missing = Vec::new();
     let (mut seen, mut open): (BTreeSet<String>, Vec<String>) =
         (paths.iter().cloned().collect(), paths.to_vec());
     while let Some(at) = open.pop() {
@@ -137,43 +143,61 @@ pub(crate) fn complete_roots(
                         })
                         .find(|file| input.file_exists(file))
                 };
-                let found = roots.iter().find_map(|root| Some((root.clone(), file_in(root)?)));
-                if let Some((root, file)) = found {
-                    if root != module.root && !module.more_roots.contains(&root) {
-                        module.more_roots.push(root);
-                    }
-                    if let Some(name) = name.as_ref().filter(|name| !has_name(input, &file, &way, name)) {
-                        let redactor = input.redactor();
-                        missing.push(format!(
-                            "{} imports `{}` from {}, where that name is not found: the program cannot be imported as it is",
-                            redactor.file(&at),
-                            input.display_name(name, &at, 0),
-                            redactor.file(&file)
-                        ));
-                    }
+                if let Some((root, file)) = roots.iter().find_map(|root| Some((root, file_in(root)?))) {
+                    visit(&at, &OwnImport::Found { root, file: &file, way: &way, name: name.as_ref() });
                     next.push(file);
                 } else if let Some(root) = roots.iter().find(|root| is_own_package(input, root, &way)) {
-                    let redactor = input.redactor();
-                    missing.push(format!(
-                        "{} imports {}, which is not in the repository: the program cannot be imported as it is",
-                        redactor.file(&at),
-                        redactor.file(&join(root, &format!("{way}.py")))
-                    ));
+                    visit(&at, &OwnImport::Missing { root, way: &way });
                 }
             }
             open.extend(next.into_iter().filter(|file| seen.len() < MAX_FILES && seen.insert(file.clone())));
         }
     }
-    (missing, seen)
+    seen
+}
+
+/// Whether the text of a file, or of one that it imports, is such.
+pub(crate) fn any_imported_text(input: &RecipeInput<'_>, path: &str, is_such: impl Fn(&str) -> bool) -> bool {
+    let files = follow_imports(input, &[path.to_owned()], "", |_, _| {});
+    files.iter().any(|file| is_such(&input.file_text(file)))
+}
+
+/// Adds the folders that the files which a module imports, and those that they import, find their modules in. Returns what
+/// they import from each other that is not there, and the files.
+pub(crate) fn complete_roots(
+    input: &RecipeInput<'_>,
+    paths: &[String],
+    module: &mut PythonModule,
+) -> (Vec<String>, BTreeSet<String>) {
+    let (redactor, first) = (input.redactor(), module.root.clone());
+    let mut missing = Vec::new();
+    let files = follow_imports(input, paths, &first, |at, import| match import {
+        OwnImport::Found { root, file, way, name } => {
+            if *root != first && module.more_roots.iter().all(|known| known != root) {
+                module.more_roots.push((*root).to_owned());
+            }
+            if let Some(name) = name.filter(|name| !has_name(input, file, way, name)) {
+                missing.push(format!(
+                    "{} imports `{}` from {}, where that name is not found: the program cannot be imported as it is",
+                    redactor.file(at),
+                    input.display_name(name, at, 0),
+                    redactor.file(file)
+                ));
+            }
+        }
+        OwnImport::Missing { root, way } => missing.push(format!(
+            "{} imports {}, which is not in the repository: the program cannot be imported as it is",
+            redactor.file(at),
+            redactor.file(&join(root, &format!("{way}.py")))
+        )),
+    });
+    (missing, files)
 }
 
 /// Whether a module should be in a package of the repository, by the first part of its name, and is not.
 fn is_own_package(input: &RecipeInput<'_>, root: &str, way: &str) -> bool {
-    let join = |inside: &str| {
-        if root.is_empty() { inside.to_owned() } else { format!("{root}/{inside}") }
-    };
     let Some((top, _)) = way.split_once('/') else { return false };
-    input.file_exists(&join(&format!("{top}/__init__.py"))) && !input.file_exists(&join(way))
+    input.file_exists(&join(root, &format!("{top}/__init__.py"))) && !input.file_exists(&join(root, way))
 }
 
 /// Whether a file may have a name: it occurs in it, or all names of another module do.

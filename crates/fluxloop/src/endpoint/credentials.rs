@@ -20,21 +20,12 @@ impl AgentEndpoint {
     pub(crate) fn require_credentials(&mut self, guard: &str, source: &str) {
         let lower = guard.to_lowercase();
         let is_login = ["login_required", "loginrequired"].iter().any(|word| lower.contains(word));
-        let by_session = [
-            "login_required",
-            "loginrequired",
-            "session",
-            "auth(",
-            "getauth",
-            "getuser",
-            "currentuser",
-            "clerk",
-            "supabase",
-        ];
+        let by_session = ["session", "auth(", "getauth", "getuser", "currentuser", "clerk", "supabase"];
+        let lower_source = source.to_lowercase();
         let reads_header =
             ["authorization\"", "authorization'", ".authorization", "bearer", "x-api-key", "httpbearer"]
                 .iter()
-                .any(|word| source.to_lowercase().contains(word));
+                .any(|word| lower_source.contains(word));
         let is_cookie = is_login
             || !reads_header
                 && (matches!(lower.trim_matches('`'), "auth")
@@ -43,15 +34,12 @@ impl AgentEndpoint {
                 && !reads_header
                 && (source.contains("session") || source.contains("cookies"))
             || !reads_header
-                && ["cookies.", "cookies[", "cookies?."]
-                    .iter()
-                    .any(|read| source.to_lowercase().contains(read));
+                && ["cookies.", "cookies[", "cookies?."].iter().any(|read| lower_source.contains(read));
         let name = if is_cookie { "Cookie".to_owned() } else { credential_header(source) };
         let header = EnvironmentHeader::new(&name);
         if self.headers.contains(&header) {
             return;
         }
-        let lower_source = source.to_lowercase();
         let takes_bearer =
             ["bearer", "oauth2", "jwt_required"].iter().any(|word| lower_source.contains(word));
         let form = match name.as_str() {

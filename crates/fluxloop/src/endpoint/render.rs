@@ -381,17 +381,14 @@ impl AgentEndpoint {
     pub(crate) fn render_test_client(&self, values: &[(&str, &str)]) -> String {
         let route = format!("{} {}", self.method, self.display_path()).replace(['{', '}', '"', '\\'], "");
         let helpers = self.python_helpers();
-        let quotes = self.is_text_in_path;
-        let values: Vec<(&str, String)> = values
-            .iter()
-            .map(|(name, value)| match *name {
-                "IMPORTS" if quotes => (*name, format!("{value}import urllib.parse\n")),
-                _ => (*name, (*value).to_owned()),
-            })
-            .collect();
-        let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let values = values.as_slice();
-        let own = [("ROUTE", route.as_str()), ("HELPERS", &helpers), ("ANSWER", &self.python_reply_parser())];
-        render_template(include_str!("../templates/client.py"), &[values, own.as_slice()].concat())
+        let imports = values.iter().find(|(name, _)| *name == "IMPORTS").map_or("", |(_, imports)| imports);
+        let quoting = if self.is_text_in_path { "import urllib.parse\n" } else { "" };
+        let own = [
+            ("IMPORTS", &*format!("{imports}{quoting}")),
+            ("ROUTE", route.as_str()),
+            ("HELPERS", &helpers),
+            ("ANSWER", &self.python_reply_parser()),
+        ];
+        render_template(include_str!("../templates/client.py"), &[own.as_slice(), values].concat())
     }
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use crate::patterns;
 
 use crate::integrate::RecipeInput;
+use crate::python_module::join;
 
 /// A Django project: its settings module, and the folder of its `manage.py`.
 pub(super) struct DjangoProject {
@@ -17,17 +18,15 @@ impl DjangoProject {
     /// Where its routes begin: beside its settings.
     pub(super) fn urls_file(&self) -> String {
         let package = self.settings.split('.').next().unwrap_or_default();
-        let folder = if self.folder.is_empty() { String::new() } else { format!("{}/", self.folder) };
-        format!("{folder}{package}/urls.py")
+        join(&self.folder, &format!("{package}/urls.py"))
     }
 }
 
 /// The text of the settings of a Django project.
 pub(super) fn settings_text(input: &RecipeInput<'_>, django: &DjangoProject) -> Option<Rc<str>> {
     let place = django.settings.replace('.', "/");
-    let folder = if django.folder.is_empty() { String::new() } else { format!("{}/", django.folder) };
-    let files = [format!("{folder}{place}.py"), format!("{folder}{place}/__init__.py")];
-    files.iter().map(|file| input.file_text(file)).find(|text| !text.is_empty())
+    let files = [format!("{place}.py"), format!("{place}/__init__.py")];
+    files.iter().map(|file| input.file_text(&join(&django.folder, file))).find(|text| !text.is_empty())
 }
 
 /// The host to name in a request, if the settings allow none of the usual.
@@ -50,7 +49,7 @@ pub(super) fn django_settings(input: &RecipeInput<'_>) -> Option<DjangoProject> 
     let above = files.flat_map(|path| path.match_indices('/').map(|(end, _)| path[..end].to_owned()));
     let folders: BTreeSet<String> = std::iter::once(input.package.clone()).chain(above).collect();
     folders.into_iter().take(200).find_map(|folder| {
-        let path = if folder.is_empty() { "manage.py".to_owned() } else { format!("{folder}/manage.py") };
+        let path = join(&folder, "manage.py");
         let settings = pattern.captures(&input.file_text(&path))?.get(1)?.as_str().to_owned();
         Some(DjangoProject { settings, folder })
     })

@@ -7,12 +7,12 @@ use crate::patterns;
 use codebase::{FileSummary, Route};
 
 use super::guards::{guard_of_route, http_middleware};
-use crate::application::{find_application, usual_files};
+use crate::application::{defines_at_top, find_application, usual_files};
 use crate::blocker::Blocker;
 use crate::endpoint::{AgentEndpoint, LiveState, RouteChoice, conversation_stem, find_text_field};
 use crate::integrate::RecipeInput;
 use crate::package::is_python_file;
-use crate::python_module::{PythonModule, complete_roots};
+use crate::python_module::any_imported_text;
 use crate::recipe::InProcessClient;
 use crate::route_choice::{shown_guard, waits_for_upload};
 use crate::target::is_id_name;
@@ -98,12 +98,8 @@ pub(super) fn resolve_endpoint(
 
 /// Whether a file, or what it imports, goes on with threads of a provider.
 fn uses_remote_threads(input: &RecipeInput<'_>, path: &str) -> bool {
-    let mut module = PythonModule { root: String::new(), more_roots: Vec::new(), name: String::new() };
-    let (_, files) = complete_roots(input, &[path.to_owned()], &mut module);
-    let Ok(used) = patterns::compile(r"threads\.(?:retrieve|messages\.create|runs\.\w+)\(") else {
-        return false;
-    };
-    files.iter().any(|file| used.is_match(&input.file_text(file)))
+    let used = patterns::compile(r"threads\.(?:retrieve|messages\.create|runs\.\w+)\(");
+    used.is_ok_and(|used| any_imported_text(input, path, |text| used.is_match(text)))
 }
 
 /// Whether a file, or what it imports, keeps what was uploaded where another process finds it.
@@ -113,12 +109,7 @@ fn keeps_on_disk(input: &RecipeInput<'_>, path: &str) -> bool {
         "persist_directory", "PersistentClient", "load_local", "faiss.read_index", "qdrant", "pinecone", "psycopg", "pgvector",
         "sqlite", "sqlalchemy", "pymongo", "motor", "redis", "weaviate", "milvus", "json.load(", "pickle.load(",
     ];
-    let mut module = PythonModule { root: String::new(), more_roots: Vec::new(), name: String::new() };
-    let (_, files) = complete_roots(input, &[path.to_owned()], &mut module);
-    files.iter().any(|file| {
-        let text = input.file_text(file);
-        WORDS.iter().any(|word| text.contains(word))
-    })
+    any_imported_text(input, path, |text| WORDS.iter().any(|word| text.contains(word)))
 }
 
 /// The file that makes what a handler uses only where it is started by itself: under `if __name__ == "__main__"`.
@@ -147,12 +138,9 @@ fn file_with_state(input: &RecipeInput<'_>, source: &str) -> Option<String> {
                 return matches(format!(r"\.{plain}\b"), source);
             }
             let nothing = format!(r"(?m)^{plain}\s*(?::[^=\n]+)?=\s*None\b");
-            let defined = format!(
-                r"(?m)^{plain}\s*(?::[^=\n]+)?=|^(?:async )?(?:def|class) {plain}\b|^(?:import|from).*\b{plain}\b"
-            );
             matches(format!(r"(?:^|[^.\w]){plain}\b"), source)
                 && !matches(format!(r"(?:^|[^.\w]){plain}\s*=[^=]"), source)
-                && (matches(nothing, before) || !matches(defined, before))
+                && (matches(nothing, before) || !defines_at_top(before, name))
         })
     })
 }
